@@ -1,0 +1,100 @@
+// Type-stable storage for objects whose address is handed out as an opaque CUDA handle. Any bit pattern can be checked: a stale,
+// null or garbage handle is found out by arithmetic, without a look-up table and without touching foreign memory.
+// create/destroy take a lock; get() does not.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace maya::device {
+
+template <typename T>
+class HandlePool {
+ public:
+  explicit HandlePool(size_t capacity) : capacity_(capacity) {
+    void* p = mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    slots_ = p == MAP_FAILED ? nullptr : static_cast<Slot*>(p);
+    if (slots_ == nullptr) capacity_ = 0;
+  }
+  ~HandlePool() {
+    for (size_t i = 0; i < used_; ++i)
+      if (slots_[i].live.load(std::memory_order_relaxed)) object(i)->~T();
+    if (slots_ != nullptr) munmap(slots_, capacity_ * sizeof(Slot));
+  }
+  HandlePool(const HandlePool&) = delete;
+  HandlePool& operator=(const HandlePool&) = delete;
+
+  // nullptr when full.
+  template <typename... Arguments>
+  T* create(Arguments&&... arguments) {
+    size_t index;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!free_.empty()) {
+        index = free_.back();
+        free_.pop_back();
+      } else if (used_ < capacity_) {
+        index = used_++;
+      } else {
+        return nullptr;
+      }
+    }
+    T* made = new (slots_[index].storage) T(std::forward<Arguments>(arguments)...);
+    slots_[index].live.store(true, std::memory_order_release);
+    return made;
+  }
+
+  // The object behind a handle, nullptr when the handle is not one of a live object of this pool.
+  T* get(const void* handle) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
+    const size_t index = offset / sizeof(Slot);
+    if (offset >= capacity_ * sizeof(Slot) || offset % sizeof(Slot) != 0) return nullptr;
+    return slots_[index].live.load(std::memory_order_acquire) ? object(index) : nullptr;
+  }
+
+  // False when the handle was not live (destroyed twice, garbage): of two racing calls exactly one wins.
+  bool destroy(const void* handle) {
+    T* found = get(handle);
+    if (found == nullptr) return false;
+    const size_t index = (reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_)) / sizeof(Slot);
+    if (!slots_[index].live.exchange(false, std::memory_order_acq_rel)) return false;
+    found->~T();
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(index);
+    return true;
+  }
+
+  // Calls visit(T*) for every live object. The caller keeps objects from being destroyed meanwhile.
+  template <typename Visitor>
+  void for_each(Visitor&& visit) const {
+    size_t used;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      used = used_;
+    }
+    for (size_t i = 0; i < used; ++i)
+      if (slots_[i].live.load(std::memory_order_acquire)) visit(object(i));
+  }
+
+ private:
+  struct Slot {
+    alignas(T) alignas(16) unsigned char storage[sizeof(T)];   // first: the object's address is the handle
+    std::atomic<bool> live{false};
+  };
+  T* object(size_t index) const { return std::launder(reinterpret_cast<T*>(slots_[index].storage)); }
+
+  size_t capacity_ = 0;
+  Slot* slots_ = nullptr;
+  size_t used_ = 0;
+  std::vector<size_t> free_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace maya::device

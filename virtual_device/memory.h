@@ -1,0 +1,110 @@
+// Device memory of all emulated devices of a process: addresses, accounting by layer, and which bytes are known.
+//
+// Addresses come from one reserved range and are unique over devices. Bytes have one of two states: known (they came from a copy,
+// a fill or a computed small kernel) or unknown (a kernel may have written them, or nobody did), and unknown reads as zero.
+// All members are thread safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace maya::device {
+
+using Address = uint64_t;
+
+enum class Layer : uint8_t { kAllocations = 0, kDriver = 1, kContext = 2, kModules = 3, kWorkspaces = 4, kCommunication = 5 };
+inline constexpr int kLayerCount = 6;
+
+enum class AllocationKind : uint8_t { kDevice = 0, kHost = 1, kManaged = 2, kRegistered = 3, kPhysical = 4, kReserved = 5, kStreamOrdered = 6 };
+
+struct Allocation {
+  Address base = 0;
+  uint64_t bytes = 0;            // as asked for
+  uint64_t charged_bytes = 0;    // what the device's free memory went down by
+  int device = 0;
+  Layer layer = Layer::kAllocations;
+  AllocationKind kind = AllocationKind::kDevice;
+  uint64_t id = 0;               // never reused: CU_POINTER_ATTRIBUTE_BUFFER_ID
+  void* context = nullptr;       // owner, opaque here
+  uint64_t host_alias = 0;       // host address of pinned or managed memory, 0 otherwise
+};
+
+enum class MemoryStatus : uint8_t { kOk = 0, kOutOfMemory, kInvalidValue, kNotFound, kNoAddressSpace, kInUse };
+
+// Free memory by layer of one device, for reports.
+struct DeviceMemoryUse {
+  uint64_t capacity_bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t layer_bytes[kLayerCount] = {};
+};
+
+class Memory {
+ public:
+  struct Options {
+    int devices = 1;
+    uint64_t capacity_bytes = 0;            // per device; UINT64_MAX = unlimited
+    uint64_t host_budget_bytes = 1ull << 30;  // known bytes kept in host memory; beyond it the largest ranges become unknown
+  };
+  // nullptr when the address range cannot be reserved.
+  static std::unique_ptr<Memory> create(const Options& options);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // --- accounting and addresses ---
+  // Plain allocation (cuMemAlloc): 256-byte aligned, at least 512-byte granules; charged in 2 MiB steps as the driver does
+  // (small requests share a 2 MiB block).
+  MemoryStatus allocate(int device, uint64_t bytes, Layer layer, void* context, Allocation* out);
+  MemoryStatus free(Address base, Allocation* freed);
+  // Charges a layer without an address (context, modules).
+  MemoryStatus charge(int device, Layer layer, uint64_t bytes);
+  void release(int device, Layer layer, uint64_t bytes);
+  // The allocation that holds `address`; false when none.
+  bool find(Address address, Allocation* out) const;
+  // True when the address lies in the reserved device range, allocated or not. Two instructions.
+  bool in_device_range(Address address) const { return address - range_base_ < range_bytes_; }
+  DeviceMemoryUse use(int device) const;
+  std::vector<uint64_t> largest_allocations(int device, int count) const;
+
+  // --- virtual memory management (cuMemAddressReserve, cuMemCreate, cuMemMap) ---
+  MemoryStatus reserve(uint64_t bytes, uint64_t alignment, Address* out);
+  MemoryStatus unreserve(Address base, uint64_t bytes);
+  MemoryStatus create_physical(int device, uint64_t bytes, uint64_t* handle);
+  MemoryStatus retain_physical(uint64_t handle);
+  MemoryStatus release_physical(uint64_t handle);
+  MemoryStatus physical_of(Address address, uint64_t* handle) const;
+  MemoryStatus physical_size(uint64_t handle, uint64_t* bytes, int* device) const;
+  MemoryStatus map(Address base, uint64_t bytes, uint64_t offset, uint64_t handle, void* context);
+  MemoryStatus unmap(Address base, uint64_t bytes);
+  static constexpr uint64_t kGranularity_bytes = 2ull << 20;
+
+  // --- host memory known to the driver (pinned, registered, managed): only for look-ups and pointer attributes ---
+  MemoryStatus add_host(const Allocation& allocation);     // base = host address
+  MemoryStatus remove_host(Address base, Allocation* removed);
+
+  // --- bytes ---
+  // All take device addresses inside live allocations; a range that leaves its allocation gives kInvalidValue.
+  MemoryStatus write(Address destination, const void* source, uint64_t bytes);              // becomes known
+  MemoryStatus read(void* destination, Address source, uint64_t bytes) const;               // unknown bytes read as zero
+  MemoryStatus fill(Address destination, uint32_t value, uint32_t width_bytes, uint64_t count);   // kept as a range, no pages touched
+  MemoryStatus copy(Address destination, Address source, uint64_t bytes);                   // known and unknown states travel along
+  void make_unknown(Address destination, uint64_t bytes);                                   // clipped to the allocation; never fails
+  bool known(Address source, uint64_t bytes) const;                                         // every byte known
+  // Fast filter of the launch path: false means that no byte of the allocation around `address` is known. No lock.
+  bool maybe_known(Address address) const;
+  // Bytes from `address` to the end of its allocation (or mapped run); 0 when not allocated.
+  uint64_t bytes_to_end(Address address) const;
+
+  uint64_t host_bytes_used() const;       // host memory that holds known bytes now
+  uint64_t host_bytes_dropped() const;    // known bytes given up because of the budget, total
+
+ private:
+  Memory();
+  Address range_base_ = 0;
+  uint64_t range_bytes_ = 0;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace maya::device
