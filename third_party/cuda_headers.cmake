@@ -10,16 +10,17 @@
 set(MAYA_CUDA_INCLUDE_DIRS "" CACHE STRING "Folders with CUDA, cuDNN, NCCL, NVML and CUPTI headers, looked at first")
 set(MAYA_PYTHON "python3" CACHE STRING "Python whose NVIDIA wheels are looked at, and whose pip fetches the pinned ones")
 
-# header | header in the same folder that states the version | macro (empty: none states it) | floor | pinned wheel
+# Add-on libraries come first: their folder must win over a toolkit that carries an older copy.
+# header | header in the same folder that states the version | macro | floor | pinned wheel
 set(MAYA_CUDA_HEADERS
-  "cuda.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-runtime==13.2.86"
-  "cuda_runtime_api.h|cuda_runtime_api.h|CUDART_VERSION|13020|nvidia-cuda-runtime==13.2.86"
-  "crt/host_defines.h|crt/host_defines.h|||nvidia-cuda-crt==13.2.86"
-  "cublas_v2.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
-  "cublasLt.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
   "cudnn.h|cudnn_version.h|CUDNN_MINOR|26|nvidia-cudnn-cu13==9.26.0.51"
   "nccl.h|nccl.h|NCCL_MINOR|30|nvidia-nccl-cu13==2.30.7"
   "nvml.h|nvml.h|NVML_API_VERSION|13|nvidia-nvml-dev==13.5.37"
+  "cuda.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-runtime==13.2.86"
+  "cuda_runtime_api.h|cuda_runtime_api.h|CUDART_VERSION|13020|nvidia-cuda-runtime==13.2.86"
+  "crt/host_defines.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-crt==13.2.86"
+  "cublas_v2.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
+  "cublasLt.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
   "cupti.h|cupti_version.h|CUPTI_API_VERSION|130200|nvidia-cuda-cupti==13.2.86"
   "nvtx3/nvToolsExt.h|nvtx3/nvToolsExt.h|NVTX_VERSION|3|nvidia-nvtx==13.2.86"
 )
@@ -28,10 +29,6 @@ set(MAYA_CUDA_HEADERS
 function(maya_header_is_new_enough place header companion macro floor result)
   set(${result} FALSE PARENT_SCOPE)
   if(NOT EXISTS ${place}/${header} OR NOT EXISTS ${place}/${companion})
-    return()
-  endif()
-  if(macro STREQUAL "")
-    set(${result} TRUE PARENT_SCOPE)
     return()
   endif()
   file(STRINGS ${place}/${companion} lines REGEX "#[ ]*define[ \t]+${macro}[ \t]+[0-9]+")
