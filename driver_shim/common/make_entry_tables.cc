@@ -13,7 +13,7 @@
 //   inert        - accepted, no effect that a program can see: body generated, returns 0
 //   inert*       - the same with a hand-written body
 //   unsupported  - body generated: prints one line once, is counted, returns the library's error (or EXPR)
-// data=BYTES exports a zeroed object instead of a function.
+// data=BYTES exports a zeroed object, aligned to 16 bytes, instead of a function.
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   for (const EntryLine& entry : entries) {
     if (!entry.data.empty()) {
       code << "MAYA_EXPORT unsigned char " << entry.name << "[" << entry.data << "];\n"
-           << "unsigned char " << entry.name << "[" << entry.data << "] = {};\n";
+           << "alignas(16) unsigned char " << entry.name << "[" << entry.data << "] = {};\n";
     } else if (entry.status == "inert") {
       code << "MAYA_EXPORT std::intptr_t " << entry.name << "() { return " << (entry.returns.empty() ? "0" : "(std::intptr_t)" + entry.returns) << "; }\n";
     } else if (entry.status == "unsupported") {
