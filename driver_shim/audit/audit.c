@@ -1,0 +1,104 @@
+/* Redirects the dynamic loader's searches for NVIDIA's libraries to ours (rtld-audit(7)).
+ *
+ * Why not LD_LIBRARY_PATH or LD_PRELOAD: the wheels carry DT_RPATH, which beats LD_LIBRARY_PATH, and Python code opens libraries by absolute path, which
+ * LD_PRELOAD does not catch. Every search passes through la_objsearch, so it catches all of them.
+ *
+ * A search for base name B is answered with <our folder>/B when we have such a file. Forms of B that are understood:
+ *   libcudart.so.13                    the soname
+ *   libcudart.so.13.2.86               full version: cut back to what we have
+ *   libcudart.3eda8113.so.13           a copy vendored into a wheel (auditwheel, "[.-]<hash>")
+ *   libcudart-c64a25f3.so.12.3.101     the same, older form with a full version
+ * Files in <our folder>/fallback (libnvrtc, libnvJitLink) are used only when the loader has found no copy anywhere else.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kMaxFiles = 256, kMaxName = 96 };
+
+static char own_folder[PATH_MAX];
+
+struct FileList {
+  char names[kMaxFiles][kMaxName];
+  char paths[kMaxFiles][PATH_MAX];
+  int count;
+};
+static struct FileList replacements;
+static struct FileList fallbacks;
+
+static void list_folder(const char* folder, struct FileList* list) {
+  DIR* directory = opendir(folder);
+  if (directory == NULL) return;
+  struct dirent* entry;
+  while ((entry = readdir(directory)) != NULL && list->count < kMaxFiles) {
+    if (strncmp(entry->d_name, "lib", 3) != 0 || strstr(entry->d_name, ".so") == NULL) continue;
+    if (strlen(entry->d_name) >= kMaxName || strncmp(entry->d_name, "libmaya_", 8) == 0) continue;
+    strcpy(list->names[list->count], entry->d_name);
+    if (snprintf(list->paths[list->count], PATH_MAX, "%s/%s", folder, entry->d_name) < PATH_MAX) ++list->count;
+  }
+  closedir(directory);
+}
+
+static char* find_exact(struct FileList* list, const char* name) {
+  for (int i = 0; i < list->count; ++i)
+    if (strcmp(list->names[i], name) == 0) return list->paths[i];
+  return NULL;
+}
+
+/* True for a run of 8 or more hexadecimal digits of `length` characters. */
+static int is_hash(const char* text, size_t length) {
+  return length >= 8 && strspn(text, "0123456789abcdef") >= length;
+}
+
+/* Looks up `base`, then `base` without a vendoring hash, each cut back version part by version part. */
+static char* find_file(struct FileList* list, const char* base) {
+  char name[kMaxName];
+  if (strncmp(base, "lib", 3) != 0 || strlen(base) >= sizeof name) return NULL;
+  strcpy(name, base);
+  char* so = strstr(name, ".so");
+  if (so == NULL) return NULL;
+  char* separator = so;
+  while (separator > name && *--separator != '.' && *separator != '-') {
+  }
+  if (separator > name && is_hash(separator + 1, (size_t)(so - separator - 1))) memmove(separator, so, strlen(so) + 1);
+  so = strstr(name, ".so");
+  for (;;) {
+    char* found = find_exact(list, name);
+    if (found != NULL) return found;
+    char* dot = strrchr(name, '.');
+    if (dot == NULL || dot <= so) return NULL;
+    if (strspn(dot + 1, "0123456789") != strlen(dot + 1) || strchr(so + 3, '.') == dot) return NULL; /* keep the major version */
+    *dot = '\0';
+  }
+}
+
+__attribute__((visibility("default"))) unsigned int la_version(unsigned int version) {
+  Dl_info self;
+  if (dladdr((void*)&la_version, &self) == 0 || realpath(self.dli_fname, own_folder) == NULL) return 0;
+  char* slash = strrchr(own_folder, '/');
+  if (slash == NULL) return 0;
+  *slash = '\0';
+  list_folder(own_folder, &replacements);
+  char folder[PATH_MAX];
+  if (snprintf(folder, sizeof folder, "%s/fallback", own_folder) < (int)sizeof folder) list_folder(folder, &fallbacks);
+  return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+__attribute__((visibility("default"))) char* la_objsearch(const char* name, uintptr_t* cookie, unsigned int flag) {
+  (void)cookie;
+  const char* slash = strrchr(name, '/');
+  const char* base = slash == NULL ? name : slash + 1;
+  char* ours = find_file(&replacements, base);
+  if (ours != NULL) return ours;
+  if (flag == LA_SER_DEFAULT && access(name, F_OK) != 0) {
+    char* fallback = find_file(&fallbacks, base);
+    if (fallback != NULL) return fallback;
+  }
+  return (char*)name;
+}
