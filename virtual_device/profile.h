@@ -1,5 +1,6 @@
 // A device model: the figures a program can ask for and those that decide how long work takes.
-// Profiles are text files in virtual_device/profiles/, one `key = value  # source` a line; a user's own file works the same way.
+// Profiles are text files in virtual_device/profiles/, one `key = value  # source` a line, keys as the fields below; a user's own file
+// works the same way. `parent = NAME` as the first key takes everything from a built-in profile, which later lines override.
 // Immutable after parsing, so safe to share between threads.
 #pragma once
 
@@ -46,8 +47,8 @@ struct DeviceProfile {
   double launch_latency_ns = 0;      // launch call to kernel start on an idle stream
   double launch_host_ns = 0;         // host time of one launch call on the real driver
 
-  // Every further `key = integer` of the file, by name: CUdevice_attribute values that are not derived from the above
-  // are written there as attribute.<number> = value.
+  // Further integers of the file, by their whole key: `attribute.<number>` are CUdevice_attribute values that are not derived
+  // from the above; `nvml.` and `estimate.` keys belong to those parts. Keys outside these three prefixes are errors.
   std::map<std::string, int64_t, std::less<>> extra;
 };
 

@@ -1,0 +1,129 @@
+#include "predictor/core/operation.h"
+
+namespace maya {
+
+std::string_view family_name(Family family) {
+  switch (family) {
+    case Family::kUnknown:
+      return "unknown";
+    case Family::kGemm:
+      return "gemm";
+    case Family::kGroupedGemm:
+      return "grouped_gemm";
+    case Family::kAttention:
+      return "attention";
+    case Family::kNormalization:
+      return "normalization";
+    case Family::kSoftmax:
+      return "softmax";
+    case Family::kElementwise:
+      return "elementwise";
+    case Family::kReduction:
+      return "reduction";
+    case Family::kEmbedding:
+      return "embedding";
+    case Family::kIndex:
+      return "index";
+    case Family::kOptimizer:
+      return "optimizer";
+    case Family::kCopy:
+      return "copy";
+    case Family::kFill:
+      return "fill";
+    case Family::kConvolution:
+      return "convolution";
+    case Family::kCollective:
+      return "collective";
+    case Family::kSort:
+      return "sort";
+    case Family::kRandom:
+      return "random";
+    case Family::kVector:
+      return "vector";
+    case Family::kSolver:
+      return "solver";
+    case Family::kFourier:
+      return "fourier";
+    case Family::kSparse:
+      return "sparse";
+    case Family::kRecurrent:
+      return "recurrent";
+    case Family::kPointToPoint:
+      return "point_to_point";
+    case Family::kPooling:
+      return "pooling";
+  }
+  return "unknown";
+}
+
+std::string_view data_type_name(DataType type) {
+  switch (type) {
+    case DataType::kNone:
+      return "none";
+    case DataType::kFloat64:
+      return "float64";
+    case DataType::kFloat32:
+      return "float32";
+    case DataType::kTf32:
+      return "tf32";
+    case DataType::kFloat16:
+      return "float16";
+    case DataType::kBfloat16:
+      return "bfloat16";
+    case DataType::kFloat8E4m3:
+      return "float8_e4m3";
+    case DataType::kFloat8E5m2:
+      return "float8_e5m2";
+    case DataType::kInt8:
+      return "int8";
+    case DataType::kInt32:
+      return "int32";
+    case DataType::kInt64:
+      return "int64";
+    case DataType::kBool:
+      return "bool";
+    case DataType::kUint8:
+      return "uint8";
+    case DataType::kComplex64:
+      return "complex64";
+    case DataType::kComplex128:
+      return "complex128";
+    case DataType::kInt16:
+      return "int16";
+    case DataType::kFloat4E2m1:
+      return "float4_e2m1";
+  }
+  return "none";
+}
+
+uint32_t data_type_bits(DataType type) {
+  switch (type) {
+    case DataType::kNone:
+      return 0;
+    case DataType::kFloat4E2m1:
+      return 4;
+    case DataType::kFloat8E4m3:
+    case DataType::kFloat8E5m2:
+    case DataType::kInt8:
+    case DataType::kBool:
+    case DataType::kUint8:
+      return 8;
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+    case DataType::kInt16:
+      return 16;
+    case DataType::kFloat32:
+    case DataType::kTf32:
+    case DataType::kInt32:
+      return 32;
+    case DataType::kFloat64:
+    case DataType::kInt64:
+    case DataType::kComplex64:
+      return 64;
+    case DataType::kComplex128:
+      return 128;
+  }
+  return 0;
+}
+
+}  // namespace maya
