@@ -1,4 +1,5 @@
-// Append-only protobuf encoder for one packet, on the stack, without third-party code. Wire format only: no schema knowledge.
+// Append-only protobuf encoder for one packet, on the stack, without third-party code. Wire format only: no schema
+// knowledge.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,17 @@ inline uint8_t* put_varint(uint8_t* out, uint64_t value) {
 }
 
 // Encodes fields into a fixed buffer. A field that does not fit is left out whole and `truncated()` turns true.
-// Zero values are left out, as proto3 does.
+// Zero values are left out, as proto3 does; an empty message is kept, because its presence says something.
 class Encoder {
  public:
   static constexpr size_t kCapacity_bytes = 16384;
 
-  void integer(uint32_t field, uint64_t value);          // uint32, uint64, int32 >= 0, bool, enum
-  void sint(uint32_t field, int64_t value);              // sint64, sint32
+  void integer(uint32_t field, uint64_t value);  // uint32, uint64, int32 >= 0, bool, enum
+  void sint(uint32_t field, int64_t value);      // sint64, sint32
   void fixed32(uint32_t field, uint32_t value);
   void fixed64(uint32_t field, uint64_t value);
   void number(uint32_t field, double value);
-  void text(uint32_t field, std::string_view value);     // string, bytes; cut to what fits
+  void text(uint32_t field, std::string_view value);  // string; cut to what fits; bytes that are not UTF-8 become '?'
   void packed(uint32_t field, const uint64_t* values, size_t count);
   void packed_sint(uint32_t field, const int64_t* values, size_t count);
   void message(uint32_t field, const Encoder& inner);

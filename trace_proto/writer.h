@@ -1,7 +1,8 @@
-// Writes one process's trace: per-thread chunks inside one memory-mapped file, no third-party dependency, no locks and no system
-// calls on the hot path except when a chunk is full. Killing the process at any instant leaves a readable file: of each thread at most
-// the record in flight is lost. After fork the child writes nothing. When the file cannot grow (disk full, file size limit) the program goes on
-// unchanged, one warning line is printed, and the records lost are counted.
+// Writes one process's trace: per-thread chunks inside one memory-mapped file, no third-party dependency, no locks and
+// no system calls on the hot path except when a chunk is full. Killing the process at any instant leaves a readable
+// file: of each thread at most the record in flight is lost. After fork the child writes nothing. When the file cannot
+// grow (disk full, file size limit) the program goes on unchanged, one warning line is printed, and the records lost
+// are counted.
 //
 // File security: O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600.
 #pragma once
@@ -14,30 +15,32 @@
 
 namespace maya::trace {
 
-// Nanoseconds on CLOCK_MONOTONIC's scale, from the time-stamp counter where that is invariant (about 10 ns), else clock_gettime.
+// Nanoseconds on CLOCK_MONOTONIC's scale, from the time-stamp counter where that is invariant (about 10 ns), else
+// clock_gettime.
 uint64_t now_ns();
 
 class Writer {
  public:
   struct Options {
-    std::string directory;     // created when missing (one level)
-    std::string base_name;     // "<program>-<pid>[-rank<R>]": ".pb" is appended, "-2", "-3"... when the name is taken
+    std::string directory;  // created when missing (one level)
+    std::string base_name;  // "<program>-<pid>[-rank<R>]": ".pb" is appended, "-2", "-3"... when the name is taken
     uint64_t chunk_bytes = 64 << 10;
   };
   // Null when the file cannot be created; *error is then one line that names the path and the reason.
   static std::unique_ptr<Writer> create(const Options& options, std::string* error);
-  ~Writer();   // finishes the file as finish() does, unless this is a forked child
+  ~Writer();  // finishes the file as finish() does, unless this is a forked child
 
   // Hot path: one launch by the calling thread. `own_ns` 0 = negligible.
   void launch(uint32_t configuration, uint32_t stream, uint64_t time_ns);
   // Hot path: one library operation.
   void operation(uint32_t operation, uint32_t stream, uint64_t time_ns);
-  // Any other packet: `fields` are encoded Packet fields except delta_ns, which the writer adds. Ids interned by one thread may be used by
-  // another before the definition's packet comes in the file: readers resolve after reading all.
+  // Any other packet: `fields` are encoded Packet fields except delta_ns, which the writer adds. Ids interned by one
+  // thread may be used by another before the definition's packet comes in the file: readers resolve after reading all.
   void packet(const Encoder& fields, uint64_t time_ns);
   void packet(const uint8_t* fields, size_t bytes, uint64_t time_ns);
 
-  // Pads open chunks, cuts the file to its used length, closes. Later calls write nothing. Safe from atexit handlers and static destructors.
+  // Pads open chunks, cuts the file to its used length, closes. Later calls write nothing. Safe from atexit handlers
+  // and static destructors.
   void finish();
   // To be called in a forked child: the child writes nothing from here on and leaves the parent's file alone.
   void abandon();
