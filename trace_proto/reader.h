@@ -31,6 +31,8 @@ struct PacketView {
   uint32_t stream = 0;
   uint64_t own_ns = 0;
   uint64_t wait_ns = 0;
+  const uint8_t* bytes = nullptr;  // the encoded Packet
+  size_t size = 0;
   // The kind; null when the packet is a launch or an operation alone. `delta_ns` and the fields above are set in it
   // too.
   const proto::Packet* message = nullptr;
@@ -53,7 +55,7 @@ struct Damage {
 
 class Reader {
  public:
-  // Maps the file. Never null; see status().
+  // Never null; see status().
   static std::unique_ptr<Reader> open(const std::string& path);
   // Reads `size` bytes at `data`, which must outlive the reader.
   static std::unique_ptr<Reader> from_memory(const void* data, size_t size);
