@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the Python environments that the end-to-end tests run in, outside the checkout, once: test/environments.sh [NAME...]
-# full: torch with all of NVIDIA's wheels; lean: torch alone; hf: full + transformers; numba: numba-cuda with NVIDIA's compilers.
+# full: torch with all of NVIDIA's wheels, transformers; lean: torch alone; numba: numba-cuda with NVIDIA's compilers.
 set -euo pipefail
 root=${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}
 python=${MAYA_PYTHON:-python3}
@@ -9,15 +9,14 @@ torch=torch==2.15.0
 small="numpy sympy networkx jinja2 fsspec filelock typing_extensions setuptools>=77.0.3"
 requirements() {
   case $1 in
-    full) echo "$torch numpy" ;;
+    full) echo "$torch numpy transformers==5.24.0 accelerate==1.15.0" ;;
     lean) echo "--no-deps $torch" ;;
-    hf) echo "$torch numpy transformers==5.24.0 accelerate==1.15.0" ;;
     numba) echo "numba-cuda[cu13]==0.30.4 cffi pytest filecheck nvidia-ml-py" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean hf numba" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"
-for name in "${@:-full lean hf numba}"; do
+for name in "${@:-full lean numba}"; do
   for one in $name; do
     wanted="$($python --version) $(requirements "$one") $small"
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
@@ -25,9 +24,9 @@ for name in "${@:-full lean hf numba}"; do
     rm -rf "${root:?}/$one"
     "$python" -m venv "$root/$one"
     # shellcheck disable=SC2046
-    "$root/$one/bin/pip" install --quiet --disable-pip-version-check $(requirements "$one")
+    "$root/$one/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts $(requirements "$one")
     # shellcheck disable=SC2086
-    [ "$one" = lean ] && "$root/$one/bin/pip" install --quiet --disable-pip-version-check $small
+    [ "$one" = lean ] && "$root/$one/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts $small
     echo "$wanted" > "$root/$one/.requirements"
   done
 done

@@ -13,7 +13,7 @@ class Programs(EndToEnd):
                 self.assertIn("roundtrip ok", run.out)
 
     def test_trainer(self):
-        run = self.run_program("hf", "hf_trainer.py")
+        run = self.run_program("maya-run", "hf_trainer.py")
         self.assertEqual(run.status, 0, run.explain())
         self.assertIn("global_step=4", run.out)
         report = self.predict(run.trace_dir)
