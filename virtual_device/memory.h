@@ -1,8 +1,8 @@
 // Device memory of all emulated devices of a process: addresses, accounting by layer, and which bytes are known.
 //
-// Addresses come from one reserved range and are unique over devices. Bytes have one of two states: known (they came from a copy,
-// a fill or a computed small kernel) or unknown (a kernel may have written them, or nobody did), and unknown reads as zero.
-// All members are thread safe.
+// Addresses come from one reserved range and are unique over devices. Bytes have one of two states: known (they came
+// from a copy, a fill or a computed small kernel) or unknown (a kernel may have written them, or nobody did), and
+// unknown reads as zero. All members are thread safe.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,37 @@ namespace maya::device {
 
 using Address = uint64_t;
 
-enum class Layer : uint8_t { kAllocations = 0, kDriver = 1, kContext = 2, kModules = 3, kWorkspaces = 4, kCommunication = 5 };
+enum class Layer : uint8_t {
+  kAllocations = 0,
+  kDriver = 1,
+  kContext = 2,
+  kModules = 3,
+  kWorkspaces = 4,
+  kCommunication = 5
+};
 inline constexpr int kLayerCount = 6;
 
-enum class AllocationKind : uint8_t { kDevice = 0, kHost = 1, kManaged = 2, kRegistered = 3, kPhysical = 4, kReserved = 5, kStreamOrdered = 6 };
+enum class AllocationKind : uint8_t {
+  kDevice = 0,
+  kHost = 1,
+  kManaged = 2,
+  kRegistered = 3,
+  kPhysical = 4,
+  kReserved = 5,
+  kStreamOrdered = 6,
+  kPoolGrowth = 7
+};
 
 struct Allocation {
   Address base = 0;
-  uint64_t bytes = 0;            // as asked for
-  uint64_t charged_bytes = 0;    // what the device's free memory went down by
+  uint64_t bytes = 0;          // as asked for
+  uint64_t charged_bytes = 0;  // what the device's free memory went down by
   int device = 0;
   Layer layer = Layer::kAllocations;
   AllocationKind kind = AllocationKind::kDevice;
-  uint64_t id = 0;               // never reused: CU_POINTER_ATTRIBUTE_BUFFER_ID
-  void* context = nullptr;       // owner, opaque here
-  uint64_t host_alias = 0;       // host address of pinned or managed memory, 0 otherwise
+  uint64_t id = 0;          // never reused: CU_POINTER_ATTRIBUTE_BUFFER_ID
+  void* context = nullptr;  // owner, opaque here
+  uint64_t host_alias = 0;  // host address of pinned or managed memory, 0 otherwise
 };
 
 enum class MemoryStatus : uint8_t { kOk = 0, kOutOfMemory, kInvalidValue, kNotFound, kNoAddressSpace, kInUse };
@@ -43,8 +59,9 @@ class Memory {
  public:
   struct Options {
     int devices = 1;
-    uint64_t capacity_bytes = 0;            // per device; UINT64_MAX = unlimited
-    uint64_t host_budget_bytes = 1ull << 30;  // known bytes kept in host memory; beyond it the largest ranges become unknown
+    uint64_t capacity_bytes = 0;  // per device; UINT64_MAX = unlimited
+    uint64_t host_budget_bytes =
+        1ull << 30;  // known bytes kept in host memory; beyond it the largest ranges become unknown
   };
   // nullptr when the address range cannot be reserved.
   static std::unique_ptr<Memory> create(const Options& options);
@@ -53,8 +70,8 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   // --- accounting and addresses ---
-  // Plain allocation (cuMemAlloc): 256-byte aligned, at least 512-byte granules; charged in 2 MiB steps as the driver does
-  // (small requests share a 2 MiB block).
+  // Plain allocation (cuMemAlloc): 256-byte aligned, at least 512-byte granules; charged in 2 MiB steps as the driver
+  // does (small requests share a 2 MiB block).
   MemoryStatus allocate(int device, uint64_t bytes, Layer layer, void* context, Allocation* out);
   MemoryStatus free(Address base, Allocation* freed);
   // Charges a layer without an address (context, modules).
@@ -65,39 +82,65 @@ class Memory {
   // True when the address lies in the reserved device range, allocated or not. Two instructions.
   bool in_device_range(Address address) const { return address - range_base_ < range_bytes_; }
   DeviceMemoryUse use(int device) const;
+  // An allocation without charge: memory that another process owns and has charged (IPC).
+  MemoryStatus adopt(int device, uint64_t bytes, void* context, Allocation* out);
+  // Every live allocation (not mappings, not host memory) whose owner is `context`, for its destruction.
+  std::vector<Allocation> allocations_of(const void* context) const;
+
+  // --- chunks of stream-ordered pools: charged as one, carved into allocations by their pool (memory_pool.h) ---
+  MemoryStatus allocate_chunk(int device, uint64_t bytes, void* context,
+                              Allocation* out);              // bytes: multiple of kGranularity_bytes
+  MemoryStatus free_chunk(Address base, Allocation* freed);  // kInUse while parts of it are allocated
+  // Makes [base, base + bytes) of a chunk an allocation of kind kStreamOrdered without charge; free() takes it back.
+  MemoryStatus place(Address base, uint64_t bytes, void* context, Allocation* out);
+
   std::vector<uint64_t> largest_allocations(int device, int count) const;
 
   // --- virtual memory management (cuMemAddressReserve, cuMemCreate, cuMemMap) ---
-  MemoryStatus reserve(uint64_t bytes, uint64_t alignment, Address* out);
+  // `hint`: where the range should be, if that is free; 0: anywhere. alignment: a power of two, 0 or less than the
+  // granularity: the granularity.
+  MemoryStatus reserve(uint64_t bytes, uint64_t alignment, Address* out, Address hint = 0);
   MemoryStatus unreserve(Address base, uint64_t bytes);
+  // Memory without an address, charged to kAllocations. It lives until its last reference is released and its last
+  // mapping unmapped: the call that does so reports it in *freed (kind kPhysical, base = handle; bytes 0 otherwise).
+  // Its known bytes outlive its mappings.
   MemoryStatus create_physical(int device, uint64_t bytes, uint64_t* handle);
   MemoryStatus retain_physical(uint64_t handle);
-  MemoryStatus release_physical(uint64_t handle);
+  MemoryStatus release_physical(uint64_t handle, Allocation* freed = nullptr);
   MemoryStatus physical_of(Address address, uint64_t* handle) const;
   MemoryStatus physical_size(uint64_t handle, uint64_t* bytes, int* device) const;
   MemoryStatus map(Address base, uint64_t bytes, uint64_t offset, uint64_t handle, void* context);
-  MemoryStatus unmap(Address base, uint64_t bytes);
+  // The range must be whole mappings, without gaps. `freed` gets what lost its last mapping and reference.
+  MemoryStatus unmap(Address base, uint64_t bytes, std::vector<Allocation>* freed = nullptr);
+  // The address reservation around `address`, mapped or not.
+  bool find_reservation(Address address, Address* base, uint64_t* bytes) const;
+  // True when all of [base, base + bytes) is mapped.
+  bool mapped(Address base, uint64_t bytes) const;
   static constexpr uint64_t kGranularity_bytes = 2ull << 20;
+  // Plain allocations below this share a 2 MiB block; others are rounded up to the granularity.
+  static constexpr uint64_t kSharedBelow_bytes = 1ull << 20;
+  static constexpr uint64_t kSmallGranule_bytes = 512;
 
   // --- host memory known to the driver (pinned, registered, managed): only for look-ups and pointer attributes ---
-  MemoryStatus add_host(const Allocation& allocation);     // base = host address
+  MemoryStatus add_host(const Allocation& allocation);  // base = host address
   MemoryStatus remove_host(Address base, Allocation* removed);
 
   // --- bytes ---
   // All take device addresses inside live allocations; a range that leaves its allocation gives kInvalidValue.
-  MemoryStatus write(Address destination, const void* source, uint64_t bytes);              // becomes known
-  MemoryStatus read(void* destination, Address source, uint64_t bytes) const;               // unknown bytes read as zero
-  MemoryStatus fill(Address destination, uint32_t value, uint32_t width_bytes, uint64_t count);   // kept as a range, no pages touched
-  MemoryStatus copy(Address destination, Address source, uint64_t bytes);                   // known and unknown states travel along
-  void make_unknown(Address destination, uint64_t bytes);                                   // clipped to the allocation; never fails
-  bool known(Address source, uint64_t bytes) const;                                         // every byte known
+  MemoryStatus write(Address destination, const void* source, uint64_t bytes);  // becomes known
+  MemoryStatus read(void* destination, Address source, uint64_t bytes) const;   // unknown bytes read as zero
+  MemoryStatus fill(Address destination, uint32_t value, uint32_t width_bytes,
+                    uint64_t count);                                       // kept as a range, no pages touched
+  MemoryStatus copy(Address destination, Address source, uint64_t bytes);  // known and unknown states travel along
+  void make_unknown(Address destination, uint64_t bytes);                  // clipped to the allocation; never fails
+  bool known(Address source, uint64_t bytes) const;                        // every byte known
   // Fast filter of the launch path: false means that no byte of the allocation around `address` is known. No lock.
   bool maybe_known(Address address) const;
   // Bytes from `address` to the end of its allocation (or mapped run); 0 when not allocated.
   uint64_t bytes_to_end(Address address) const;
 
-  uint64_t host_bytes_used() const;       // host memory that holds known bytes now
-  uint64_t host_bytes_dropped() const;    // known bytes given up because of the budget, total
+  uint64_t host_bytes_used() const;     // host memory that holds known bytes now
+  uint64_t host_bytes_dropped() const;  // known bytes given up because of the budget, total
 
  private:
   Memory();
