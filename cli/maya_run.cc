@@ -38,7 +38,7 @@ std::string own_folder() {
 // Beside the command in a build tree (bin, lib); in lib/maya after installation.
 std::string library_folder() {
   const std::string root = own_folder() + "/..";
-  for (const std::string folder : {root + "/lib/maya", root + "/lib"}) {
+  for (const std::string& folder : {root + "/lib/maya", root + "/lib"}) {
     char resolved[PATH_MAX];
     if (access((folder + "/libcuda.so.1").c_str(), R_OK) == 0 && realpath(folder.c_str(), resolved) != nullptr)
       return resolved;
@@ -134,12 +134,12 @@ std::string new_run_id() {
 int main(int argc, char** argv) {
   CLI::App app(
       "Runs a GPU program on a machine without a GPU and records what it does.\n\n"
+      "  maya-run [options] -- program args...\n\n"
       "  maya-run -- python train.py\n"
       "  maya-run --device a100-sxm-80 --devices 8 --trace-dir out -- python train.py --epochs 1\n"
       "  maya-run --device my-gpu.profile --memory unlimited -- ./program\n"
       "Then: maya-predict out",
       kTool);
-  app.usage("maya-run [options] -- program args...");
   app.prefix_command();
   std::string device, memory, trace_folder, host_memory;
   int devices = 0;
@@ -166,9 +166,8 @@ int main(int argc, char** argv) {
     list_devices();
     return maya::cli::kDone;
   }
-  const std::string libraries = library_folder();
   if (show_folder) {
-    puts(libraries.c_str());
+    puts(library_folder().c_str());
     return maya::cli::kDone;
   }
   std::vector<std::string> program = app.remaining();
@@ -210,6 +209,7 @@ int main(int argc, char** argv) {
   }
   if (getenv("MAYA_RUN_ID") == nullptr) setenv("MAYA_RUN_ID", new_run_id().c_str(), 1);
 
+  const std::string libraries = library_folder();
   prepend("LD_LIBRARY_PATH", libraries);
   prepend("LD_AUDIT", libraries + "/libmaya_audit.so");
   prepend("PATH", own_folder());  // nvidia-smi
