@@ -1,0 +1,293 @@
+// Copies with a pitch or an array on one side or both: all come down to the driver's 2D and 3D copies.
+#include "driver_shim/cudart/array_format.h"
+#include "driver_shim/cudart/runtime.h"
+
+using namespace maya::cudart;
+
+namespace {
+
+// One side of a copy: an array, or memory with a pitch.
+struct Side {
+  cudaArray_t array = nullptr;
+  const void* pointer = nullptr;
+  size_t pitch = 0, rows = 0;  // of memory: bytes between rows, rows between slices
+  size_t x_bytes = 0, y = 0, z = 0;
+};
+
+Side memory_side(const void* pointer, size_t pitch) { return {nullptr, pointer, pitch, 0, 0, 0, 0}; }
+Side array_side(cudaArray_const_t array, size_t x_bytes, size_t y) {
+  return {const_cast<cudaArray_t>(array), nullptr, 0, 0, x_bytes, y, 0};
+}
+
+CUmemorytype source_type(cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyDefault) return CU_MEMORYTYPE_UNIFIED;
+  return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+CUmemorytype destination_type(cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyDefault) return CU_MEMORYTYPE_UNIFIED;
+  return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+bool is_kind(cudaMemcpyKind kind) { return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault; }
+
+// Fills either of the driver's descriptors, whose members of one side have the same names.
+template <typename Descriptor>
+void set_source(const Side& side, CUmemorytype type, Descriptor* descriptor) {
+  descriptor->srcXInBytes = side.x_bytes;
+  descriptor->srcY = side.y;
+  descriptor->srcMemoryType = side.array != nullptr ? CU_MEMORYTYPE_ARRAY : type;
+  descriptor->srcArray = reinterpret_cast<CUarray>(side.array);
+  descriptor->srcHost = side.pointer;
+  descriptor->srcDevice = device_address(side.pointer);
+  descriptor->srcPitch = side.pitch;
+}
+template <typename Descriptor>
+void set_destination(const Side& side, CUmemorytype type, Descriptor* descriptor) {
+  descriptor->dstXInBytes = side.x_bytes;
+  descriptor->dstY = side.y;
+  descriptor->dstMemoryType = side.array != nullptr ? CU_MEMORYTYPE_ARRAY : type;
+  descriptor->dstArray = reinterpret_cast<CUarray>(side.array);
+  descriptor->dstHost = const_cast<void*>(side.pointer);
+  descriptor->dstDevice = device_address(side.pointer);
+  descriptor->dstPitch = side.pitch;
+}
+
+// The checks of 2D copies. True: *status is the result.
+bool decided(const Side& to, const Side& from, size_t width, size_t height, cudaMemcpyKind kind, cudaError_t* status) {
+  if (!is_kind(kind)) {
+    *status = fail(cudaErrorInvalidMemcpyDirection);
+  } else if (width == 0 || height == 0) {
+    *status = finish(ensure_context());
+  } else if ((to.array == nullptr && to.pitch < width) || (from.array == nullptr && from.pitch < width)) {
+    *status = fail(cudaErrorInvalidPitchValue);
+  } else if ((to.array == nullptr && to.pointer == nullptr) || (from.array == nullptr && from.pointer == nullptr)) {
+    *status = fail(cudaErrorInvalidValue);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+CUDA_MEMCPY2D descriptor_2d(const Side& to, const Side& from, size_t width, size_t height, cudaMemcpyKind kind) {
+  CUDA_MEMCPY2D descriptor = {};
+  set_source(from, source_type(kind), &descriptor);
+  set_destination(to, destination_type(kind), &descriptor);
+  descriptor.WidthInBytes = width;
+  descriptor.Height = height;
+  return descriptor;
+}
+
+template <bool kPerThread>
+cudaError_t copy_2d(const Side& to, const Side& from, size_t width, size_t height, cudaMemcpyKind kind) {
+  cudaError_t status;
+  if (decided(to, from, width, height, kind, &status)) return status;
+  const CUDA_MEMCPY2D descriptor = descriptor_2d(to, from, width, height, kind);
+  if constexpr (kPerThread) return with_context(MAYA_DRIVER(cuMemcpy2DUnaligned_v2_ptds), &descriptor);
+  return with_context(MAYA_DRIVER(cuMemcpy2DUnaligned_v2), &descriptor);
+}
+
+cudaError_t copy_2d_async(const Side& to, const Side& from, size_t width, size_t height, cudaMemcpyKind kind,
+                          cudaStream_t stream) {
+  cudaError_t status;
+  if (decided(to, from, width, height, kind, &status)) return status;
+  const CUDA_MEMCPY2D descriptor = descriptor_2d(to, from, width, height, kind);
+  return with_context(MAYA_DRIVER(cuMemcpy2DAsync_v2), &descriptor, stream);
+}
+
+// cudaMemcpy3DParms and its peer form count x and width in elements of the array that takes part, else in bytes.
+template <typename Parameters, typename Descriptor>
+CUresult fill_3d(const Parameters& parameters, CUmemorytype to_type, CUmemorytype from_type, Descriptor* descriptor) {
+  size_t to_element = 1;
+  size_t from_element = 1;
+  if (parameters.dstArray != nullptr) {
+    if (const CUresult status = array_element_bytes(parameters.dstArray, &to_element); status != CUDA_SUCCESS)
+      return status;
+  }
+  if (parameters.srcArray != nullptr) {
+    if (const CUresult status = array_element_bytes(parameters.srcArray, &from_element); status != CUDA_SUCCESS)
+      return status;
+  }
+  const cudaPitchedPtr& from = parameters.srcPtr;
+  const cudaPitchedPtr& to = parameters.dstPtr;
+  set_source({parameters.srcArray, from.ptr, from.pitch, 0, parameters.srcPos.x * from_element, parameters.srcPos.y, 0},
+             from_type, descriptor);
+  set_destination({parameters.dstArray, to.ptr, to.pitch, 0, parameters.dstPos.x * to_element, parameters.dstPos.y, 0},
+                  to_type, descriptor);
+  descriptor->srcZ = parameters.srcPos.z;
+  descriptor->srcHeight = from.ysize;
+  descriptor->dstZ = parameters.dstPos.z;
+  descriptor->dstHeight = to.ysize;
+  descriptor->WidthInBytes = parameters.extent.width * (parameters.srcArray != nullptr ? from_element : to_element);
+  descriptor->Height = parameters.extent.height;
+  descriptor->Depth = parameters.extent.depth;
+  return CUDA_SUCCESS;
+}
+
+// Exactly one of array and pointer on each side, as documented; element sizes of two arrays must agree (checked by the
+// driver).
+template <typename Parameters>
+bool sides_are_valid(const Parameters& parameters) {
+  return (parameters.srcArray == nullptr) != (parameters.srcPtr.ptr == nullptr) &&
+         (parameters.dstArray == nullptr) != (parameters.dstPtr.ptr == nullptr);
+}
+
+cudaError_t prepare_3d(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* descriptor, bool* empty) {
+  if (parameters == nullptr || !sides_are_valid(*parameters)) return fail(cudaErrorInvalidValue);
+  if (!is_kind(parameters->kind)) return fail(cudaErrorInvalidMemcpyDirection);
+  *descriptor = {};
+  const CUresult status = attempt([&] {
+    return fill_3d(*parameters, destination_type(parameters->kind), source_type(parameters->kind), descriptor);
+  });
+  *empty = descriptor->WidthInBytes == 0 || descriptor->Height == 0 || descriptor->Depth == 0;
+  return finish(status == CUDA_SUCCESS && *empty ? ensure_context() : status);
+}
+
+template <bool kPerThread>
+cudaError_t copy_3d(const cudaMemcpy3DParms* parameters) {
+  CUDA_MEMCPY3D descriptor;
+  bool empty = false;
+  if (const cudaError_t status = prepare_3d(parameters, &descriptor, &empty); status != cudaSuccess || empty)
+    return status;
+  if constexpr (kPerThread) return with_context(MAYA_DRIVER(cuMemcpy3D_v2_ptds), &descriptor);
+  return with_context(MAYA_DRIVER(cuMemcpy3D_v2), &descriptor);
+}
+
+cudaError_t copy_3d_async(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  CUDA_MEMCPY3D descriptor;
+  bool empty = false;
+  if (const cudaError_t status = prepare_3d(parameters, &descriptor, &empty); status != cudaSuccess || empty)
+    return status;
+  return with_context(MAYA_DRIVER(cuMemcpy3DAsync_v2), &descriptor, stream);
+}
+
+cudaError_t prepare_3d_peer(const cudaMemcpy3DPeerParms* parameters, CUDA_MEMCPY3D_PEER* descriptor) {
+  if (parameters == nullptr || !sides_are_valid(*parameters)) return fail(cudaErrorInvalidValue);
+  *descriptor = {};
+  CUresult status = ensure_context();
+  if (status == CUDA_SUCCESS) status = fill_3d(*parameters, CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED, descriptor);
+  if (status == CUDA_SUCCESS) status = primary_context(parameters->srcDevice, &descriptor->srcContext);
+  if (status == CUDA_SUCCESS) status = primary_context(parameters->dstDevice, &descriptor->dstContext);
+  return finish(status);
+}
+
+cudaError_t copy_3d_peer_async(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  CUDA_MEMCPY3D_PEER descriptor;
+  if (const cudaError_t status = prepare_3d_peer(parameters, &descriptor); status != cudaSuccess) return status;
+  return with_context(MAYA_DRIVER(cuMemcpy3DPeerAsync), &descriptor, stream);
+}
+
+cudaError_t copy_3d_batch(size_t count, cudaMemcpy3DBatchOp* operations, unsigned long long flags,
+                          cudaStream_t stream) {
+  return with_context(MAYA_DRIVER(cuMemcpy3DBatchAsync_v2), count, as_driver<CUDA_MEMCPY3D_BATCH_OP>(operations), flags,
+                      stream);
+}
+
+cudaError_t copy_3d_with_attributes(cudaMemcpy3DBatchOp* operation, unsigned long long flags, cudaStream_t stream) {
+  return with_context(MAYA_DRIVER(cuMemcpy3DWithAttributesAsync), as_driver<CUDA_MEMCPY3D_BATCH_OP>(operation), flags,
+                      stream);
+}
+
+}  // namespace
+
+MAYA_API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                  size_t height, cudaMemcpyKind kind) {
+  return copy_2d<false>(memory_side(to, to_pitch), memory_side(from, from_pitch), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2D_ptds(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                       size_t height, cudaMemcpyKind kind) {
+  return copy_2d<true>(memory_side(to, to_pitch), memory_side(from, from_pitch), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                       size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_2d_async(memory_side(to, to_pitch), memory_side(from, from_pitch), width, height, kind, stream);
+}
+MAYA_API cudaError_t cudaMemcpy2DAsync_ptsz(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                            size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_2d_async(memory_side(to, to_pitch), memory_side(from, from_pitch), width, height, kind,
+                       own_stream(stream));
+}
+
+MAYA_API cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                         size_t width, size_t height, cudaMemcpyKind kind) {
+  return copy_2d<false>(array_side(to, x, y), memory_side(from, pitch), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2DToArray_ptds(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                              size_t width, size_t height, cudaMemcpyKind kind) {
+  return copy_2d<true>(array_side(to, x, y), memory_side(from, pitch), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_2d_async(array_side(to, x, y), memory_side(from, pitch), width, height, kind, stream);
+}
+MAYA_API cudaError_t cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                                   size_t width, size_t height, cudaMemcpyKind kind,
+                                                   cudaStream_t stream) {
+  return copy_2d_async(array_side(to, x, y), memory_side(from, pitch), width, height, kind, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                           size_t width, size_t height, cudaMemcpyKind kind) {
+  return copy_2d<false>(memory_side(to, pitch), array_side(from, x, y), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2DFromArray_ptds(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                                size_t width, size_t height, cudaMemcpyKind kind) {
+  return copy_2d<true>(memory_side(to, pitch), array_side(from, x, y), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                                size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_2d_async(memory_side(to, pitch), array_side(from, x, y), width, height, kind, stream);
+}
+MAYA_API cudaError_t cudaMemcpy2DFromArrayAsync_ptsz(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                                     size_t width, size_t height, cudaMemcpyKind kind,
+                                                     cudaStream_t stream) {
+  return copy_2d_async(memory_side(to, pitch), array_side(from, x, y), width, height, kind, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
+                                              size_t from_x, size_t from_y, size_t width, size_t height,
+                                              cudaMemcpyKind kind) {
+  return copy_2d<false>(array_side(to, to_x, to_y), array_side(from, from_x, from_y), width, height, kind);
+}
+MAYA_API cudaError_t cudaMemcpy2DArrayToArray_ptds(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
+                                                   size_t from_x, size_t from_y, size_t width, size_t height,
+                                                   cudaMemcpyKind kind) {
+  return copy_2d<true>(array_side(to, to_x, to_y), array_side(from, from_x, from_y), width, height, kind);
+}
+
+MAYA_API cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) { return copy_3d<false>(parameters); }
+MAYA_API cudaError_t cudaMemcpy3D_ptds(const cudaMemcpy3DParms* parameters) { return copy_3d<true>(parameters); }
+MAYA_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return copy_3d_async(parameters, stream);
+}
+MAYA_API cudaError_t cudaMemcpy3DAsync_ptsz(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return copy_3d_async(parameters, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
+  CUDA_MEMCPY3D_PEER descriptor;
+  if (const cudaError_t status = prepare_3d_peer(parameters, &descriptor); status != cudaSuccess) return status;
+  return with_context(MAYA_DRIVER(cuMemcpy3DPeer), &descriptor);
+}
+MAYA_API cudaError_t cudaMemcpy3DPeer_ptds(const cudaMemcpy3DPeerParms* parameters) {
+  CUDA_MEMCPY3D_PEER descriptor;
+  if (const cudaError_t status = prepare_3d_peer(parameters, &descriptor); status != cudaSuccess) return status;
+  return with_context(MAYA_DRIVER(cuMemcpy3DPeer_ptds), &descriptor);
+}
+MAYA_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return copy_3d_peer_async(parameters, stream);
+}
+MAYA_API cudaError_t cudaMemcpy3DPeerAsync_ptsz(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return copy_3d_peer_async(parameters, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpy3DBatchAsync(size_t count, cudaMemcpy3DBatchOp* operations, unsigned long long flags,
+                                            cudaStream_t stream) {
+  return copy_3d_batch(count, operations, flags, stream);
+}
+MAYA_API cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t count, cudaMemcpy3DBatchOp* operations,
+                                                 unsigned long long flags, cudaStream_t stream) {
+  return copy_3d_batch(count, operations, flags, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpy3DWithAttributesAsync(cudaMemcpy3DBatchOp* operation, unsigned long long flags,
+                                                     cudaStream_t stream) {
+  return copy_3d_with_attributes(operation, flags, stream);
+}
+MAYA_API cudaError_t cudaMemcpy3DWithAttributesAsync_ptsz(cudaMemcpy3DBatchOp* operation, unsigned long long flags,
+                                                          cudaStream_t stream) {
+  return copy_3d_with_attributes(operation, flags, own_stream(stream));
+}
