@@ -11,7 +11,7 @@ LIBC_FAMILY = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt
 EXPECTED = """libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcudnn_graph.so.9 libcudnn_ops.so.9 libcudnn_cnn.so.9
 libcudnn_adv.so.9 libcudnn_heuristic.so.9 libcudnn_engines_precompiled.so.9 libcudnn_engines_runtime_compiled.so.9 libnccl.so.2 libnvidia-ml.so.1
 libcupti.so.13 libcufft.so.12 libcusparse.so.12 libcusolver.so.12 libcusparseLt.so.0 libcufile.so.0 libcurand.so.10 libnvshmem_host.so.3
-libmaya_audit.so fallback/libnvrtc.so.13 fallback/libnvJitLink.so.13""".split()
+libmaya_audit.so libmaya_nvtx.so fallback/libnvrtc.so.13 fallback/libnvJitLink.so.13""".split()
 
 
 def libraries():
