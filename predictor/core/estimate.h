@@ -44,6 +44,7 @@ struct Work {
   double read_bytes = 0;
   double written_bytes = 0;
   OperationRecord shape;             // family-specific shape, as far as known
+  bool guessed = false;              // sizes are guessed from the grid: estimates carry Provenance::kUnknown
 };
 
 Work work_of(const OperationRecord& operation);

@@ -64,6 +64,16 @@ enum class Key : uint8_t {
   kDilation = 50, kConvGroups = 51, kConvDirection = 52, kFlops = 53, kReadBytes = 54, kWrittenBytes = 55,
   kAlpha = 56, kBeta = 57,                               // 0, 1 or 2 (= other value)
   kGroupCall = 58,                                       // number of the ncclGroup the call was in
+  kImplementation = 59,                                  // Implementation; 0 = the best one of the device
+  kNodes = 60,                                           // nodes a collective spans; 0 or 1: one
+};
+
+// How an operation is carried out, where that decides its speed.
+enum class Implementation : uint8_t {
+  kBest = 0,
+  kFlashAttention2 = 1,   // attention: mma.sync kernels, as PyTorch brings them
+  kMemoryEfficient = 2,   // attention: CUTLASS fused multi-head attention kernels
+  kStrided = 3,           // elementwise and index kernels over non-contiguous tensors
 };
 
 enum class CollectiveKind : uint8_t {

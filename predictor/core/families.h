@@ -1,0 +1,26 @@
+// The estimators, one file per family. Each takes the work and gives nanoseconds; estimate() applies the physical bound
+// and the interval afterwards. All are pure functions. Internal to the estimate core.
+#pragma once
+
+#include "predictor/core/estimate.h"
+#include "predictor/core/limits.h"
+
+namespace maya::model {
+
+// C[m,n] = A[m,k] B[k,n], `batch` times. Tiles, waves, split-K and memory traffic; see gemm.cc.
+struct GemmShape {
+  double m = 0, n = 0, k = 0, batch = 1;
+  double bytes = 0;          // read and written, all batches
+  double element_bytes = 2;  // of A and B
+  DataType type = DataType::kBfloat16;
+  bool tensor_cores = true;
+};
+double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape);
+
+double gemm_family_ns(const device::DeviceProfile& profile, const Work& work);  // GEMM and grouped GEMM
+double convolution_ns(const device::DeviceProfile& profile, const Work& work);  // as an implicit GEMM
+double attention_ns(const device::DeviceProfile& profile, const Work& work);
+double collective_ns(const device::DeviceProfile& profile, const Work& work);    // collectives and point-to-point
+double memory_bound_ns(const device::DeviceProfile& profile, const Work& work);  // every other family
+
+}  // namespace maya::model

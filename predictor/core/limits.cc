@@ -1,0 +1,55 @@
+#include "predictor/core/limits.h"
+
+#include <algorithm>
+
+namespace maya::model {
+
+Generation generation_of(const device::DeviceProfile& profile) {
+  if (profile.compute_major >= 10) return Generation::kBlackwell;
+  if (profile.compute_major == 9) return Generation::kHopper;
+  if (profile.compute_major == 8 && profile.compute_minor == 9) return Generation::kAda;
+  return Generation::kAmpere;
+}
+
+double peak_of(const device::DeviceProfile& profile, DataType type, bool tensor_cores) {
+  switch (type) {
+    case DataType::kFloat64:
+    case DataType::kComplex128:
+      return tensor_cores && profile.peak_fp64_tensor > 0 ? profile.peak_fp64_tensor : profile.peak_fp64;
+    case DataType::kTf32:
+      return profile.peak_tf32;
+    case DataType::kFloat16:
+      return tensor_cores ? profile.peak_fp16 : profile.peak_fp32;
+    case DataType::kBfloat16:
+      return tensor_cores ? profile.peak_bf16 : profile.peak_fp32;
+    case DataType::kFloat8E4m3:
+    case DataType::kFloat8E5m2:
+      if (!tensor_cores) return profile.peak_fp32;
+      return profile.peak_fp8 > 0 ? profile.peak_fp8 : profile.peak_fp16;
+    case DataType::kFloat4E2m1:
+      if (!tensor_cores) return profile.peak_fp32;
+      // Blackwell's 4-bit peak is twice its 8-bit peak (datasheet of HGX B200).
+      return profile.peak_fp8 > 0 ? 2 * profile.peak_fp8 : profile.peak_fp16;
+    case DataType::kInt8:
+    case DataType::kUint8:
+      if (!tensor_cores) return profile.peak_fp32;
+      return profile.peak_int8 > 0 ? profile.peak_int8 : profile.peak_fp16;
+    case DataType::kNone:
+    case DataType::kFloat32:
+    case DataType::kInt32:
+    case DataType::kInt64:
+    case DataType::kBool:
+    case DataType::kComplex64:
+    case DataType::kInt16:
+      return profile.peak_fp32;
+  }
+  return profile.peak_fp32;
+}
+
+double roofline_ns(const device::DeviceProfile& profile, const Work& work) {
+  double compute = work.flops / peak_of(profile, work.type, work.tensor_cores) * 1e9;
+  double memory = bytes_of(work) / profile.memory_bandwidth * 1e9;
+  return std::max({compute, memory, profile.kernel_floor_ns});
+}
+
+}  // namespace maya::model

@@ -1,0 +1,27 @@
+// What the hardware allows: the peaks of a device by type, and the bound that no estimate may beat. Internal to the
+// estimate core.
+#pragma once
+
+#include <cstdint>
+
+#include "predictor/core/estimate.h"
+
+namespace maya::model {
+
+// Efficiencies are kept per generation: the same libraries choose other kernels on each.
+enum class Generation : uint8_t { kAmpere = 0, kAda = 1, kHopper = 2, kBlackwell = 3 };
+inline constexpr int kGenerations = 4;
+
+// Devices older than Ampere count as Ampere, newer than Blackwell as Blackwell.
+Generation generation_of(const device::DeviceProfile& profile);
+
+// Dense operations a second for `type`. Types the device has no units for run at the peak of the type they are emulated
+// with: 8-bit floats as float16, and without tensor cores every type below 32 bits as float32.
+double peak_of(const device::DeviceProfile& profile, DataType type, bool tensor_cores);
+
+// max(flops / peak, bytes / memory bandwidth, shortest kernel), in nanoseconds.
+double roofline_ns(const device::DeviceProfile& profile, const Work& work);
+
+inline double bytes_of(const Work& work) { return work.read_bytes + work.written_bytes; }
+
+}  // namespace maya::model
