@@ -1,0 +1,87 @@
+// maya-predict: step time, breakdown and memory of a traced program on a device.
+#include <cstdio>
+
+#include "cli/common.h"
+#include "predictor/input.h"
+#include "predictor/predict.h"
+#include "predictor/report.h"
+#include "predictor/timeline.h"
+
+namespace {
+
+using maya::predictor::Failure;
+using maya::predictor::FailureKind;
+
+constexpr char kTool[] = "maya-predict";
+constexpr char kExamples[] = R"(Examples:
+  maya-predict maya-trace                              the run traced into ./maya-trace, on the device it was traced for
+  maya-predict trace.pb --device a100-sxm-80 --json    the same program on another device, for scripts
+  maya-predict trace.pb --timeline step.json.gz        a timeline for https://ui.perfetto.dev or chrome://tracing
+  maya-predict trace.pb --explain 'gemm'               why its matrix products are estimated as they are
+  maya-predict trace.pb --fail-on oom                  exit status 1 when it does not fit
+
+Exit status: 0 done; 1 --fail-on says so; 2 wrong usage; 3 a trace cannot be used; 4 a file cannot be written.)";
+
+struct Arguments {
+  std::vector<std::string> traces;
+  maya::predictor::Options options;
+  bool json = false;
+  std::string timeline;
+  std::string memory_timeline;
+  std::string fail_on;
+};
+
+int report_failure(const Failure& failure) {
+  maya::cli::complain(kTool, failure.text);
+  switch (failure.kind) {
+    case FailureKind::kUsage:
+      return maya::cli::kUsage;
+    case FailureKind::kOutput:
+      return maya::cli::kOutput;
+    default:
+      return maya::cli::kInput;
+  }
+}
+
+int run(const Arguments& arguments) {
+  maya::predictor::Input input;
+  if (const Failure failure = load_input(arguments.traces, &input)) return report_failure(failure);
+  maya::predictor::Prediction prediction;
+  prediction.warnings = input.warnings;
+  if (const Failure failure = predict(input.traces, arguments.options, &prediction)) return report_failure(failure);
+  if (!arguments.timeline.empty())
+    if (const Failure failure = write_timeline(prediction, arguments.timeline)) return report_failure(failure);
+  if (!arguments.memory_timeline.empty())
+    if (const Failure failure = write_memory_timeline(prediction, arguments.memory_timeline))
+      return report_failure(failure);
+  const std::string report = arguments.json ? report_json(prediction) : report_text(prediction);
+  std::fwrite(report.data(), 1, report.size(), stdout);
+  const bool negative = arguments.fail_on == "oom" && memory_rank(prediction).memory.out_of_memory;
+  return maya::cli::finish_output(kTool, negative ? maya::cli::kNegative : maya::cli::kDone);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Predicts step time, breakdown and memory of a traced program.", kTool);
+  app.footer(kExamples);
+  maya::cli::add_version(app);
+  Arguments arguments;
+  app.add_option("TRACE", arguments.traces, "Trace files (*.pb), or folders of them, of one run")->required();
+  app.add_option("--device", arguments.options.device,
+                 "Device to predict for: a known name or a profile file; default: the traced one");
+  app.add_flag("--json", arguments.json, "Write the report as JSON");
+  app.add_option("--timeline", arguments.timeline, "Write a timeline to FILE.json or FILE.json.gz");
+  app.add_option("--memory-timeline", arguments.memory_timeline, "Write device memory over time to a CSV file");
+  app.add_option("--host-scale", arguments.options.host_scale,
+                 "Multiply the host's own time between calls: 0.5 is a host twice as fast")
+      ->check(CLI::Range(0.0, 1000.0));
+  app.add_option("--fail-on", arguments.fail_on, "oom: exit status 1 when the program runs out of memory")
+      ->check(CLI::IsMember({"oom"}));
+  app.add_option("--explain", arguments.options.explain,
+                 "Explain the estimates of operations whose name or family matches PATTERN");
+  app.add_option("--cluster", arguments.options.cluster,
+                 "Network that connects the ranks: a known name or a file; recorded in the report");
+  if (const int status = maya::cli::parse(app, kTool, argc, argv); status != maya::cli::kParsed) return status;
+  return run(arguments);
+}

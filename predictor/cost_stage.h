@@ -1,0 +1,38 @@
+// The estimate stage: what every device operation of a trace is and how long it takes on the target device.
+//
+// Estimates recorded in the trace are not used: they are of the device that the program believed to run on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "predictor/core/estimate.h"
+#include "predictor/simulator.h"
+#include "trace_proto/loaded_trace.h"
+#include "virtual_device/profile.h"
+
+namespace maya::predictor {
+
+struct OperationCost {
+  std::string name;  // demangled kernel, entry point, or what profilers call copies: "Memcpy HtoD (Pageable -> Device)"
+  Work work;
+  Estimate estimate;
+  Engine engine = Engine::kCompute;
+  uint32_t width_permille = kWholeDevice_permille;
+  uint64_t identity = 0;  // hash of name, geometry and shape: the same in every run of a program
+  uint64_t kind = 0;      // hash of the name alone
+};
+
+struct CostTable {
+  std::vector<OperationCost> costs;
+  std::vector<uint32_t> of_event;   // by event of the trace: index into costs; kNone for events that are no device work
+  uint64_t without_definition = 0;  // launches and operations whose definition is lost
+};
+
+// Pure function of its arguments.
+CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target);
+
+inline bool is_copy(Engine engine) { return engine == Engine::kCopyIn || engine == Engine::kCopyOut; }
+
+}  // namespace maya::predictor

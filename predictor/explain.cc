@@ -1,0 +1,103 @@
+#include "predictor/explain.h"
+
+#include "predictor/core/limits.h"
+
+namespace maya::predictor {
+namespace {
+
+// Names of maya::Key, by number.
+constexpr const char* kKeyNames[] = {"none",
+                                     "m",
+                                     "n",
+                                     "k",
+                                     "batch",
+                                     "type_a",
+                                     "type_b",
+                                     "type_c",
+                                     "type_d",
+                                     "compute_type",
+                                     "transa",
+                                     "transb",
+                                     "lda",
+                                     "ldb",
+                                     "ldc",
+                                     "stride_a",
+                                     "stride_b",
+                                     "stride_c",
+                                     "epilogue",
+                                     "workspace_bytes",
+                                     "groups",
+                                     "elements",
+                                     "incx",
+                                     "incy",
+                                     "bytes",
+                                     "type",
+                                     "reduction",
+                                     "root",
+                                     "peer",
+                                     "communicator",
+                                     "sequence",
+                                     "ranks",
+                                     "collective",
+                                     "seq_q",
+                                     "seq_kv",
+                                     "heads",
+                                     "kv_heads",
+                                     "head_dim",
+                                     "causal",
+                                     "direction",
+                                     "rows",
+                                     "columns",
+                                     "channels",
+                                     "height",
+                                     "width",
+                                     "filters",
+                                     "filter_height",
+                                     "filter_width",
+                                     "stride",
+                                     "pad",
+                                     "dilation",
+                                     "convolution_groups",
+                                     "convolution_direction",
+                                     "flops",
+                                     "read_bytes",
+                                     "written_bytes",
+                                     "alpha",
+                                     "beta",
+                                     "group_call"};
+
+constexpr double kNanosecondsPerSecond = 1e9;
+
+}  // namespace
+
+Explanation explain(const OperationCost& cost, const device::DeviceProfile& target) {
+  Explanation e;
+  e.name = cost.name;
+  e.family = cost.work.family;
+  for (int i = 0; i < cost.work.shape.count; ++i) {
+    const OperationRecord::Field& field = cost.work.shape.fields[i];
+    const auto number = static_cast<size_t>(field.key);
+    e.shape.emplace_back(number < std::size(kKeyNames) ? kKeyNames[number] : "key_" + std::to_string(number),
+                         field.value);
+  }
+  e.type = cost.work.type;
+  e.flops = cost.work.flops;
+  e.read_bytes = cost.work.read_bytes;
+  e.written_bytes = cost.work.written_bytes;
+  e.estimate = cost.estimate;
+  if (is_copy(cost.engine)) {
+    e.bound = "transfer";
+    return e;
+  }
+  const double peak = model::peak_of(target, cost.work.type, cost.work.tensor_cores);
+  if (peak > 0) e.compute_ns = cost.work.flops / peak * kNanosecondsPerSecond;
+  if (target.memory_bandwidth > 0)
+    e.memory_ns = (e.read_bytes + e.written_bytes) / target.memory_bandwidth * kNanosecondsPerSecond;
+  e.floor_ns = target.kernel_floor_ns;
+  e.bound = e.compute_ns >= e.memory_ns && e.compute_ns >= e.floor_ns ? "compute"
+            : e.memory_ns >= e.floor_ns                               ? "memory"
+                                                                      : "launch floor";
+  return e;
+}
+
+}  // namespace maya::predictor

@@ -1,0 +1,29 @@
+// Host time of driver and runtime calls on a machine with a real device, which the emulated call does not take.
+//
+// Medians over public profiler traces (../shared/data/launch_overhead_from_traces.csv, "host duration of ..."), H100
+// where there is one; the runtime's own part is inside. The cost of a kernel launch comes from the device profile
+// (launch_host_ns).
+#pragma once
+
+#include <cstdint>
+
+namespace maya::predictor::host_costs {
+
+inline constexpr uint64_t kCopy_ns = 7'080;       // cudaMemcpyAsync, H100, 2,572 calls
+inline constexpr uint64_t kFill_ns = 3'170;       // cudaMemsetAsync, H100, 2,153 calls
+inline constexpr uint64_t kEventRecord_ns = 500;  // cudaEventRecord, H100, 1,008 calls
+inline constexpr uint64_t kStreamWait_ns = 770;   // cudaStreamWaitEvent, H100, 1,416 calls
+inline constexpr uint64_t kEventQuery_ns = 580;   // cudaEventQuery, H100, 1,092 calls; stream queries alike
+inline constexpr uint64_t kSynchronize_ns =
+    3'000;  // cudaStreamSynchronize of an idle stream, A100, least of the traces; the way back after a wait
+inline constexpr uint64_t kAllocate_ns =
+    450'000;  // cudaMalloc, A100: 37 us (10th percentile) to 5,458 us (median of 24); their geometric mean
+inline constexpr uint64_t kFree_ns = 85'000;  // cudaFree, A100: 5 us to 1,451 us; likewise
+inline constexpr uint64_t kPoolAllocate_ns =
+    1'000;  // cuMemAllocAsync from a pool's free memory: no public figure; as a stream operation
+
+// Above this size a copy from pageable host memory holds the caller until the data has been staged (CUDA driver API,
+// "API synchronization behavior").
+inline constexpr uint64_t kStagedAtOnce_bytes = 64 << 10;
+
+}  // namespace maya::predictor::host_costs

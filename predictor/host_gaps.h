@@ -1,0 +1,31 @@
+// The host's own time between calls, as recorded.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "predictor/cost_stage.h"
+#include "predictor/steps.h"
+#include "trace_proto/loaded_trace.h"
+
+namespace maya::predictor {
+
+struct HostGaps {
+  std::vector<uint64_t> gap_ns;  // by event: host time before the call, Maya's own time taken out
+  std::vector<uint32_t>
+      after;  // by event: event of another thread that woke this one, whose return starts the gap; kNone
+};
+
+// Gap of an event: from the return of the thread's call before it, or, where the thread slept while another one worked
+// (PyTorch's backward pass runs on a thread of its own), from the return of that thread's last call. A thread is taken
+// to have slept when another made at least kHandOff_calls calls in the meantime. A thread's first call is measured from
+// the first event of the trace.
+HostGaps recorded_gaps(const trace::LoadedTrace& trace);
+inline constexpr uint32_t kHandOff_calls = 4;
+
+// Replaces the gaps of the steps that count (those after the warm-up) by the median over the same call position in all
+// of them: the machine that emulates is noisy, and every step makes the same calls. Calls that not all of these steps
+// make keep their gap.
+void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps);
+
+}  // namespace maya::predictor

@@ -1,0 +1,72 @@
+// The stages in a row: estimate, host model, simulation, steps, memory, summary. Deterministic: equal traces and
+// options give equal results.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "predictor/breakdown.h"
+#include "predictor/cost_stage.h"
+#include "predictor/explain.h"
+#include "predictor/failure.h"
+#include "predictor/memory_replay.h"
+#include "predictor/simulator.h"
+#include "predictor/steps.h"
+#include "predictor/target.h"
+#include "trace_proto/loaded_trace.h"
+
+namespace maya::predictor {
+
+struct Options {
+  std::string device;     // empty: the traced one
+  std::string cluster;    // recorded in the report
+  double host_scale = 1;  // multiplies the host's own time between calls
+  std::string explain;    // pattern of operation names; empty: none
+};
+
+// Device operations of one name in the steps that count.
+struct OperationSummary {
+  std::string name;
+  Family family = Family::kUnknown;
+  uint64_t count = 0;
+  uint64_t total_ns = 0;
+  double share = 0;                              // of all device time in these steps
+  Provenance provenance = Provenance::kUnknown;  // of most of its time
+};
+
+inline constexpr size_t kProvenances = 5;
+
+struct RankPrediction {
+  const trace::LoadedTrace* trace = nullptr;
+  int rank = 0;  // of the launcher; its number in the list when there was none
+  std::string device;
+  bool complete = false;
+  Steps steps;
+  std::vector<uint64_t> step_ns;  // by step
+  uint64_t median_ns = 0, low_ns = 0, high_ns = 0;
+  Breakdown breakdown;                            // of the step that is the median
+  std::array<double, kProvenances> provenance{};  // shares of device time in the steps that count
+  std::vector<OperationSummary> operations;       // most time first
+  MemoryReplay memory;
+  std::vector<Explanation> explanations;  // of operations that match Options::explain
+  uint64_t simulated_events = 0;
+
+  // For the timeline.
+  CostTable costs;
+  Program program;
+  Simulation simulation;
+};
+
+struct Prediction {
+  std::string cluster;
+  std::vector<RankPrediction> ranks;  // at least one; traces without device work are left out unless there is no other
+  size_t slowest = 0;                 // rank whose step takes longest
+  std::vector<std::string> warnings;
+};
+
+// `traces` must outlive the prediction.
+Failure predict(const std::vector<trace::LoadedTrace>& traces, const Options& options, Prediction* prediction);
+
+}  // namespace maya::predictor

@@ -1,0 +1,89 @@
+// Discrete-event simulation of the host threads, streams and engines of one process.
+//
+// Time is integer nanoseconds from the first call. Events are handled in the total order (time, sequence of
+// scheduling), so equal input gives equal output. Rules (CUDA C++ Programming Guide, "Asynchronous Concurrent
+// Execution"):
+//  - A host thread makes its calls in order; between two calls it works for the gap of the later one.
+//  - A stream is first in, first out. Work starts no earlier than launch_latency_ns after the call that enqueued it
+//  began, and
+//    queued_gap_ns after the work before it on the stream ended.
+//  - Work on the legacy default stream waits for all earlier work on blocking streams of its device and the other way
+//  round.
+//  - A stream wait holds the stream, a synchronisation holds the host thread, until the work before the event's record
+//  has ended.
+//  - The compute engine of a device runs kernels side by side only while their widths fit; a kernel that does not fit
+//  waits, first come first
+//    served within one priority. There is one copy engine for each direction between host and device. Communication is
+//    not held up by either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace maya::predictor {
+
+inline constexpr uint32_t kNone = 0xffffffff;
+inline constexpr uint64_t kNever_ns = ~uint64_t{0};
+
+enum class CallKind : uint8_t {
+  kOther,              // host time only
+  kEnqueue,            // puts work on a stream
+  kEventRecord,        // remembers what is on the stream
+  kStreamWait,         // the stream waits for `record`
+  kEventSynchronize,   // the thread waits for `record`
+  kStreamSynchronize,  // the thread waits for the stream
+  kDeviceSynchronize,  // the thread waits for all streams of the device of `stream`
+};
+
+enum class Engine : uint8_t { kCompute = 0, kCopyIn = 1, kCopyOut = 2, kCommunication = 3, kHost = 4 };
+inline constexpr uint32_t kWholeDevice_permille = 1000;
+
+struct HostCall {
+  uint64_t gap_ns = 0;       // the thread's own work before the call
+  uint64_t cost_ns = 0;      // host time of the call itself
+  uint64_t return_ns = 0;    // host time after a wait has ended
+  uint64_t duration_ns = 0;  // kEnqueue: of the work
+  uint32_t thread = 0;       // index below Program::threads
+  uint32_t stream = 0;       // index into Program::streams
+  uint32_t after = kNone;    // an earlier call of another thread whose return wakes this thread: the gap starts then
+  uint32_t record =
+      kNone;  // kStreamWait, kEventSynchronize: the kEventRecord call meant; kNone: never recorded, no wait
+  uint32_t width_permille = kWholeDevice_permille;  // kEnqueue on the compute engine: share of the device that it fills
+  CallKind kind = CallKind::kOther;
+  Engine engine = Engine::kCompute;
+  bool blocks = false;  // kEnqueue: the call returns when the work has ended
+};
+
+struct SimulatedStream {
+  uint32_t device = 0;
+  int32_t priority = 0;  // lower is more urgent
+  bool blocking = true;  // synchronises with the legacy default stream
+  bool legacy_default = false;
+};
+
+struct Program {
+  std::vector<HostCall> calls;  // in trace order: `after` and `record` refer to smaller indices
+  std::vector<SimulatedStream> streams;
+  uint32_t threads = 0;
+  uint32_t devices = 1;
+  uint64_t launch_latency_ns = 0;
+  uint64_t queued_gap_ns = 0;
+};
+
+struct Simulation {
+  std::string error;                    // not empty: something waited for ever; names the call
+  std::vector<uint64_t> call_start_ns;  // by call
+  std::vector<uint64_t> call_end_ns;
+  std::vector<uint64_t> work_start_ns;  // by call; kNever_ns where the call enqueued no work
+  std::vector<uint64_t> work_end_ns;
+  std::vector<bool> launched_late;  // by call: nothing but the host's launch decided when the work started
+  uint64_t events = 0;              // handled
+};
+
+// `durations` replaces the calls' duration_ns when not empty (one per call).
+Simulation simulate(const Program& program, std::span<const uint64_t> durations = {});
+
+}  // namespace maya::predictor

@@ -1,0 +1,206 @@
+#include "predictor/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "predictor/numbers.h"
+#include "predictor/repetition.h"
+
+namespace maya::predictor {
+namespace {
+
+using trace::EventKind;
+
+// No more than this many leading steps are taken for warm-up because they differ from the rest.
+constexpr size_t kMostWarmUpSteps = 10;
+
+// Events with device work on the stream that has most of it, in trace order.
+std::vector<uint32_t> main_stream_work(const trace::LoadedTrace& trace, const CostTable& costs) {
+  std::map<uint32_t, size_t> counts;
+  for (size_t i = 0; i < trace.events.size(); ++i)
+    if (costs.of_event[i] != kNone) ++counts[trace.events[i].stream];
+  std::vector<uint32_t> work;
+  if (counts.empty()) return work;
+  const uint32_t main_stream = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+                                 return a.second < b.second;
+                               })->first;
+  for (size_t i = 0; i < trace.events.size(); ++i)
+    if (costs.of_event[i] != kNone && trace.events[i].stream == main_stream) work.push_back(static_cast<uint32_t>(i));
+  return work;
+}
+
+// "ProfilerStep#12" -> "profilerstep#", when the text is the name of a training step; empty otherwise.
+std::string step_name(std::string_view text) {
+  std::string name;
+  for (const char c : text.substr(0, 64)) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
+  std::string word = name;
+  while (!word.empty() && std::string_view(" _:#=-").find(word.back()) != std::string_view::npos) word.pop_back();
+  for (const std::string_view prefix : {"profiler", "training", "train"}) {
+    if (word.compare(0, prefix.size(), prefix) != 0) continue;
+    word.erase(0, prefix.size());
+    while (!word.empty() && (word.front() == ' ' || word.front() == '_' || word.front() == '-')) word.erase(0, 1);
+    break;
+  }
+  static constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
+  return std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords) ? std::string() : name;
+}
+
+struct Marked {
+  uint32_t begin;
+  uint32_t end;
+};
+
+// Ranges with the name of a step, by (name, thread), in order of their begin.
+std::vector<Marked> marked_steps(const trace::LoadedTrace& trace) {
+  struct Open {
+    std::string name;
+    uint32_t begin;
+  };
+  std::map<uint32_t, std::vector<Open>> stacks;  // by thread
+  std::map<uint64_t, Open> started;              // by range id
+  std::map<std::pair<std::string, uint32_t>, std::vector<Marked>> found;
+  for (uint32_t i = 0; i < trace.events.size(); ++i) {
+    const trace::Event& event = trace.events[i];
+    if (event.kind != EventKind::kRange) continue;
+    const proto::RangeMark& range = trace.ranges[event.index];
+    std::vector<Open>& stack = stacks[event.thread];
+    switch (range.call()) {
+      case proto::RangeMark::PUSH:
+        stack.push_back({step_name(trace.string(range.text())), i});
+        break;
+      case proto::RangeMark::POP:
+        if (stack.empty()) break;
+        if (!stack.back().name.empty()) found[{stack.back().name, event.thread}].push_back({stack.back().begin, i + 1});
+        stack.pop_back();
+        break;
+      case proto::RangeMark::START:
+        started[range.id()] = {step_name(trace.string(range.text())), i};
+        break;
+      case proto::RangeMark::END: {
+        const auto open = started.find(range.id());
+        if (open == started.end()) break;
+        if (!open->second.name.empty()) found[{open->second.name, event.thread}].push_back({open->second.begin, i + 1});
+        started.erase(open);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  std::vector<Marked> best;
+  for (auto& [key, marks] : found)
+    if (marks.size() > best.size()) best = marks;
+  std::sort(best.begin(), best.end(), [](const Marked& a, const Marked& b) { return a.begin < b.begin; });
+  return best;
+}
+
+uint64_t signature(const CostTable& costs, const std::vector<uint32_t>& work, size_t begin, size_t end) {
+  uint64_t hash = end - begin;
+  for (size_t i = begin; i < end; ++i) hash = mix(hash, costs.costs[costs.of_event[work[i]]].identity);
+  return hash;
+}
+
+// Adds the step whose work is work[begin, end), over events [first, last).
+void add_step(const CostTable& costs, const std::vector<uint32_t>& work, size_t begin, size_t end, uint32_t first,
+              uint32_t last, Steps* steps) {
+  if (begin >= end) return;
+  steps->steps.push_back({first, last, work[end - 1], signature(costs, work, begin, end)});
+}
+
+// The first step loads modules, grows pools and makes optimizer state; further leading ones count as warm-up while they
+// differ from the work that most steps do.
+uint32_t count_warm_up(const std::vector<Step>& steps) {
+  if (steps.size() < 2) return 0;
+  std::map<uint64_t, size_t> counts;
+  for (const Step& step : steps) ++counts[step.signature];
+  const auto usual =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (usual->second < 2) return 1;
+  size_t leading = 0;
+  while (steps[leading].signature != usual->first) ++leading;
+  const size_t most = std::max<size_t>(1, std::min(kMostWarmUpSteps, steps.size() / 4));
+  return static_cast<uint32_t>(std::clamp<size_t>(leading, 1, most));
+}
+
+Steps from_marks(const std::vector<Marked>& marks, const CostTable& costs, const std::vector<uint32_t>& work) {
+  Steps steps;
+  for (size_t i = 0; i < marks.size(); ++i) {
+    // What the program does between two marked steps belongs to the step before: it takes time as well.
+    const uint32_t end = i + 1 < marks.size() ? marks[i + 1].begin : marks[i].end;
+    const auto from = std::lower_bound(work.begin(), work.end(), marks[i].begin);
+    const auto to = std::lower_bound(from, work.end(), end);
+    add_step(costs, work, static_cast<size_t>(from - work.begin()), static_cast<size_t>(to - work.begin()),
+             marks[i].begin, end, &steps);
+  }
+  steps.found_by = FoundBy::kNvtx;
+  return steps;
+}
+
+std::vector<Token> tokens_of(const CostTable& costs, const std::vector<uint32_t>& work, bool exact) {
+  std::vector<Token> tokens;
+  tokens.reserve(work.size());
+  for (const uint32_t event : work) {
+    const OperationCost& cost = costs.costs[costs.of_event[event]];
+    tokens.push_back({exact ? cost.identity : cost.kind, cost.work.family == Family::kOptimizer});
+  }
+  return tokens;
+}
+
+Steps from_repetition(const CostTable& costs, const std::vector<uint32_t>& work) {
+  Repetition found = find_repetition(tokens_of(costs, work, true));
+  // Shapes that change from step to step leave only the names in common.
+  const Repetition by_name = find_repetition(tokens_of(costs, work, false));
+  if (by_name.covered > found.covered + found.covered * 3 / 10) found = by_name;
+  Steps steps;
+  for (size_t i = 0; i < found.starts.size(); ++i) {
+    const size_t begin = found.starts[i];
+    const size_t end = i + 1 < found.starts.size() ? found.starts[i + 1] : found.end;
+    const uint32_t last = i + 1 < found.starts.size() ? work[end] : work[end - 1] + 1;
+    add_step(costs, work, begin, end, work[begin], last, &steps);
+  }
+  steps.found_by = FoundBy::kRepetition;
+  return steps;
+}
+
+// One step from the first kernel or library call on: what comes before are the copies that bring the model to the
+// device.
+Steps whole_run(const trace::LoadedTrace& trace, const CostTable& costs, const std::vector<uint32_t>& work) {
+  Steps steps;
+  size_t begin = 0;
+  while (begin + 1 < work.size() && trace.events[work[begin]].kind != EventKind::kLaunch &&
+         trace.events[work[begin]].kind != EventKind::kOperation)
+    ++begin;
+  add_step(costs, work, begin, work.size(), work[begin], work.back() + 1, &steps);
+  return steps;
+}
+
+}  // namespace
+
+const char* found_by_name(FoundBy found_by) {
+  switch (found_by) {
+    case FoundBy::kRepetition:
+      return "repetition";
+    case FoundBy::kNvtx:
+      return "nvtx";
+    case FoundBy::kNone:
+      break;
+  }
+  return "none";
+}
+
+Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
+  const std::vector<uint32_t> work = main_stream_work(trace, costs);
+  if (work.empty()) return {};
+  Steps steps;
+  const std::vector<Marked> marks = marked_steps(trace);
+  if (marks.size() >= 2) steps = from_marks(marks, costs, work);
+  if (steps.steps.size() < 2) steps = from_repetition(costs, work);
+  if (steps.steps.size() < 2) steps = whole_run(trace, costs, work);
+  steps.warm_up = count_warm_up(steps.steps);
+  return steps;
+}
+
+}  // namespace maya::predictor

@@ -1,0 +1,69 @@
+#include "predictor/target.h"
+
+#include <fstream>
+#include <iterator>
+
+namespace maya::predictor {
+namespace {
+
+// A profile file is a page of text; nothing longer is read.
+constexpr std::streamsize kLongestProfile_bytes = 1 << 20;
+
+std::string known_devices() {
+  std::string names;
+  for (const device::BuiltinProfile& builtin : device::builtin_profiles())
+    names += (names.empty() ? "" : " ") + std::string(builtin.name);
+  return names;
+}
+
+bool read_text(const std::string& path, std::string* text) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return false;
+  text->resize(static_cast<size_t>(kLongestProfile_bytes));
+  file.read(text->data(), kLongestProfile_bytes);
+  text->resize(static_cast<size_t>(file.gcount()));
+  return !file.bad();
+}
+
+Failure from_option(const std::string& device, device::DeviceProfile* profile) {
+  if (const device::DeviceProfile* builtin = device::find_builtin_profile(device)) {
+    *profile = *builtin;
+    return {};
+  }
+  std::string text, error;
+  const bool looks_like_path = device.find('/') != std::string::npos || device.find('.') != std::string::npos;
+  if (!looks_like_path || !read_text(device, &text))
+    return {FailureKind::kUsage,
+            "unknown device: " + device + "; known are " + known_devices() + ", or the path of a profile file"};
+  if (!device::parse_profile(text, profile, &error))
+    return {FailureKind::kUsage, "profile file: " + device + ": " + error};
+  return {};
+}
+
+Failure from_trace(const trace::LoadedTrace& trace, device::DeviceProfile* profile) {
+  std::string error;
+  if (!trace.process.device_profile().empty()) {
+    if (device::parse_profile(trace.process.device_profile(), profile, &error)) return {};
+  } else if (const device::DeviceProfile* builtin = device::find_builtin_profile(trace.process.device_name())) {
+    *profile = *builtin;
+    return {};
+  }
+  const std::string why = !error.empty()                        ? "its device profile: " + error
+                          : trace.process.device_name().empty() ? "it does not name its device"
+                                                                : "unknown device: " + trace.process.device_name();
+  return {FailureKind::kInput, trace.path + ": " + why + "; choose one with --device: " + known_devices()};
+}
+
+}  // namespace
+
+Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target) {
+  if (device.empty()) {
+    target->is_traced_device = true;
+    return from_trace(trace, &target->profile);
+  }
+  if (Failure failure = from_option(device, &target->profile)) return failure;
+  target->is_traced_device = target->profile.name == trace.process.device_name();
+  return {};
+}
+
+}  // namespace maya::predictor

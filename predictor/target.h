@@ -1,0 +1,21 @@
+// The device that a prediction is for.
+#pragma once
+
+#include <string>
+
+#include "predictor/failure.h"
+#include "trace_proto/loaded_trace.h"
+#include "virtual_device/profile.h"
+
+namespace maya::predictor {
+
+struct Target {
+  device::DeviceProfile profile;
+  bool is_traced_device = true;  // the program ran on the same device
+};
+
+// `device`: name of a built-in profile or path of a profile file; empty: the traced device, whose profile travels with
+// the trace.
+Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target);
+
+}  // namespace maya::predictor

@@ -1,0 +1,191 @@
+#include "predictor/timeline.h"
+
+#include <set>
+
+#include "predictor/json_writer.h"
+#include "predictor/numbers.h"
+#include "predictor/output_file.h"
+#include "predictor/text.h"
+
+namespace maya::predictor {
+namespace {
+
+using trace::EventKind;
+
+constexpr size_t kLongestName = 200;
+constexpr double kBytesPerMebibyte = 1 << 20;
+
+// Microseconds with the nanoseconds kept, as the format wants its times.
+std::string us(uint64_t ns) {
+  std::string fraction = std::to_string(ns % 1000);
+  return std::to_string(ns / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
+}
+
+std::string host_call_name(const RankPrediction& rank, uint32_t i) {
+  const trace::Event& event = rank.trace->events[i];
+  switch (event.kind) {
+    case EventKind::kLaunch:
+      return "launch";
+    case EventKind::kOperation:
+      return rank.costs.costs[rank.costs.of_event[i]].name;
+    case EventKind::kCopy:
+      return "copy";
+    case EventKind::kFill:
+      return "memset";
+    case EventKind::kAllocation:
+      return "allocate " + bytes_for_people(rank.trace->allocations[event.index].bytes());
+    case EventKind::kFree:
+      return "free";
+    case EventKind::kAllocationFailure:
+      return "out of memory";
+    case EventKind::kEventCall: {
+      static constexpr const char* kNames[] = {"event create",      "event record", "stream wait event",
+                                               "event synchronize", "event query",  "event elapsed",
+                                               "event destroy"};
+      const int call = rank.trace->event_calls[event.index].call();
+      return call >= 0 && call < 7 ? kNames[call] : "event";
+    }
+    case EventKind::kSynchronization: {
+      static constexpr const char* kNames[] = {"device synchronize", "stream synchronize", "stream query"};
+      const int scope = rank.trace->synchronizations[event.index].scope();
+      return scope >= 0 && scope < 3 ? kNames[scope] : "synchronize";
+    }
+    case EventKind::kHostFunction:
+      return "host function";
+    case EventKind::kGraphLaunch:
+      return "graph launch";
+    default:
+      return {};
+  }
+}
+
+class Writer {
+ public:
+  explicit Writer(const std::string& path) : file_(path) {}
+
+  Failure write(const Prediction& prediction) {
+    file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    for (size_t i = 0; i < prediction.ranks.size(); ++i) write_rank(prediction.ranks[i], i);
+    file_.write("\n]}\n");
+    return file_.close();
+  }
+
+ private:
+  void item(const std::string& fields) {
+    file_.write(first_ ? "\n{" : ",\n{");
+    file_.write(fields);
+    file_.write("}");
+    first_ = false;
+  }
+
+  static std::string track(uint64_t process, uint64_t thread) {
+    return "\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(thread);
+  }
+
+  void name_track(const char* what, uint64_t process, uint64_t thread, const std::string& name) {
+    item(std::string("\"ph\":\"M\",\"name\":\"") + what + "\"," + track(process, thread) +
+         ",\"args\":{\"name\":" + json_string(name) + "}");
+  }
+
+  void span(uint64_t process, uint64_t thread, uint64_t begin_ns, uint64_t end_ns, const std::string& name,
+            const char* category, const std::string& arguments) {
+    item("\"ph\":\"X\",\"name\":" + json_string(shorten(name, kLongestName)) + ",\"cat\":\"" + category + "\"," +
+         track(process, thread) + ",\"ts\":" + us(begin_ns) + ",\"dur\":" + us(saturating_subtract(end_ns, begin_ns)) +
+         ",\"args\":{" + arguments + "}");
+  }
+
+  void write_rank(const RankPrediction& rank, size_t index) {
+    const uint64_t host = 2 * index + 1, device = 2 * index + 2;
+    const std::string suffix = " (rank " + std::to_string(rank.rank) + ")";
+    name_track("process_name", host, 0, "host" + suffix);
+    name_track("process_name", device, 0, rank.device + suffix);
+    std::set<uint32_t> threads, streams;
+    for (uint32_t i = 0; i < rank.program.calls.size(); ++i) {
+      const trace::Event& event = rank.trace->events[i];
+      if (threads.insert(event.thread).second)
+        name_track("thread_name", host, event.thread, "host thread " + std::to_string(event.thread));
+      const std::string name = host_call_name(rank, i);
+      if (name.empty()) continue;
+      span(host, event.thread, rank.simulation.call_start_ns[i], rank.simulation.call_end_ns[i], name, "host", "");
+      if (rank.costs.of_event[i] == kNone || rank.simulation.work_start_ns[i] == kNever_ns) continue;
+      if (streams.insert(event.stream).second)
+        name_track("thread_name", device, event.stream, "stream " + std::to_string(event.stream));
+      write_work(rank, i, host, device);
+    }
+    write_steps(rank, device);
+    write_memory(rank, device);
+  }
+
+  void write_work(const RankPrediction& rank, uint32_t i, uint64_t host, uint64_t device) {
+    const trace::Event& event = rank.trace->events[i];
+    const OperationCost& cost = rank.costs.costs[rank.costs.of_event[i]];
+    const std::string family(family_name(cost.work.family));
+    const std::string launched = us(rank.simulation.call_start_ns[i]);
+    const std::string started = us(rank.simulation.work_start_ns[i]);
+    span(device, event.stream, rank.simulation.work_start_ns[i], rank.simulation.work_end_ns[i], cost.name,
+         family.c_str(),
+         "\"provenance\":" + json_string(provenance_name(cost.estimate.provenance)) + ",\"low_us\":" +
+             fixed(cost.estimate.low_ns / 1e3, 3) + ",\"high_us\":" + fixed(cost.estimate.high_ns / 1e3, 3));
+    const std::string id = "\"cat\":\"launch\",\"name\":\"launch\",\"id\":" + std::to_string(next_arrow_++);
+    item("\"ph\":\"s\"," + id + "," + track(host, event.thread) + ",\"ts\":" + launched);
+    item("\"ph\":\"f\",\"bp\":\"e\"," + id + "," + track(device, event.stream) + ",\"ts\":" + started);
+  }
+
+  void write_steps(const RankPrediction& rank, uint64_t device) {
+    constexpr uint64_t kStepsTrack = 1'000'000'000;  // above all stream ids that programs get
+    if (rank.steps.steps.empty()) return;
+    name_track("thread_name", device, kStepsTrack, "steps");
+    uint64_t begin = rank.simulation.call_start_ns[rank.steps.steps.front().begin];
+    for (size_t k = 0; k < rank.steps.steps.size(); ++k) {
+      const uint64_t end = begin + rank.step_ns[k];
+      span(device, kStepsTrack, begin, end, "step " + std::to_string(k) + (k < rank.steps.warm_up ? " (warm-up)" : ""),
+           "step", "");
+      begin = end;
+    }
+  }
+
+  void write_memory(const RankPrediction& rank, uint64_t process) {
+    for (const MemoryPoint& point : rank.memory.points) {
+      std::string values;
+      const std::pair<const char*, int> layers[] = {{"allocations", proto::LAYER_ALLOCATIONS},
+                                                    {"workspaces", proto::LAYER_WORKSPACES},
+                                                    {"communication", proto::LAYER_COMMUNICATION},
+                                                    {"modules", proto::LAYER_MODULES},
+                                                    {"context", proto::LAYER_CONTEXT}};
+      for (const auto& [name, layer] : layers)
+        values += std::string(values.empty() ? "\"" : ",\"") + name +
+                  "\":" + fixed(static_cast<double>(point.layers[static_cast<size_t>(layer)]) / kBytesPerMebibyte, 3);
+      item("\"ph\":\"C\",\"name\":\"memory of device " + std::to_string(point.device) + " (MiB)\"," +
+           track(process, 0) + ",\"ts\":" + us(rank.simulation.call_start_ns[point.event]) + ",\"args\":{" + values +
+           "}");
+    }
+  }
+
+  OutputFile file_;
+  bool first_ = true;
+  uint64_t next_arrow_ = 1;
+};
+
+}  // namespace
+
+Failure write_timeline(const Prediction& prediction, const std::string& path) { return Writer(path).write(prediction); }
+
+Failure write_memory_timeline(const Prediction& prediction, const std::string& path) {
+  OutputFile file(path);
+  file.write(
+      "rank,device,time_ms,total_bytes,context_bytes,modules_bytes,workspaces_bytes,communication_bytes,allocations_"
+      "bytes\n");
+  for (const RankPrediction& rank : prediction.ranks) {
+    for (const MemoryPoint& point : rank.memory.points) {
+      const auto bytes = [&](int layer) { return std::to_string(point.layers[static_cast<size_t>(layer)]); };
+      file.write(std::to_string(rank.rank) + "," + std::to_string(point.device) + "," +
+                 fixed(static_cast<double>(rank.simulation.call_start_ns[point.event]) / 1e6, 6) + "," +
+                 std::to_string(sum(point.layers)) + "," + bytes(proto::LAYER_CONTEXT) + "," +
+                 bytes(proto::LAYER_MODULES) + "," + bytes(proto::LAYER_WORKSPACES) + "," +
+                 bytes(proto::LAYER_COMMUNICATION) + "," + bytes(proto::LAYER_ALLOCATIONS) + "\n");
+    }
+  }
+  return file.close();
+}
+
+}  // namespace maya::predictor
