@@ -1,71 +1,12 @@
 #include "driver_shim/cublas/gemm_call.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "driver_shim/cublas/handle.h"
+#include "driver_shim/cublas/matrix_batch.h"
 #include "driver_shim/cublas/types.h"
 
 namespace maya::cublas {
-
-cublasComputeType_t default_compute_type(cudaDataType type) {
-  switch (type) {
-    case CUDA_R_16F:
-      return CUBLAS_COMPUTE_16F;
-    case CUDA_R_64F:
-    case CUDA_C_64F:
-      return CUBLAS_COMPUTE_64F;
-    case CUDA_R_32I:
-      return CUBLAS_COMPUTE_32I;
-    default:
-      return CUBLAS_COMPUTE_32F;
-  }
-}
-
-cudaDataType scalar_type(cublasComputeType_t compute, cudaDataType c_type) {
-  switch (compute) {
-    case CUBLAS_COMPUTE_16F:
-    case CUBLAS_COMPUTE_16F_PEDANTIC:
-      return CUDA_R_16F;
-    case CUBLAS_COMPUTE_64F:
-    case CUBLAS_COMPUTE_64F_PEDANTIC:
-    case CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT:
-      return is_complex(c_type) ? CUDA_C_64F : CUDA_R_64F;
-    case CUBLAS_COMPUTE_32I:
-    case CUBLAS_COMPUTE_32I_PEDANTIC:
-      return CUDA_R_32I;
-    default:
-      return is_complex(c_type) ? CUDA_C_32F : CUDA_R_32F;
-  }
-}
-
-bool supported_types(cublasComputeType_t compute, cudaDataType a, cudaDataType b, cudaDataType c) {
-  if (a != b) return false;
-  const bool single = (a == CUDA_R_32F && c == CUDA_R_32F) || (a == CUDA_C_32F && c == CUDA_C_32F);
-  switch (compute) {
-    case CUBLAS_COMPUTE_16F:
-    case CUBLAS_COMPUTE_16F_PEDANTIC:
-      return a == CUDA_R_16F && c == CUDA_R_16F;
-    case CUBLAS_COMPUTE_32I:
-    case CUBLAS_COMPUTE_32I_PEDANTIC:
-      return a == CUDA_R_8I && c == CUDA_R_32I;
-    case CUBLAS_COMPUTE_32F:
-    case CUBLAS_COMPUTE_32F_PEDANTIC:
-      return single || (a == CUDA_R_16BF && (c == CUDA_R_16BF || c == CUDA_R_32F)) ||
-             (a == CUDA_R_16F && (c == CUDA_R_16F || c == CUDA_R_32F)) || (a == CUDA_R_8I && c == CUDA_R_32F) ||
-             (a == CUDA_C_8I && c == CUDA_C_32F);
-    case CUBLAS_COMPUTE_32F_FAST_16F:
-    case CUBLAS_COMPUTE_32F_FAST_16BF:
-    case CUBLAS_COMPUTE_32F_FAST_TF32:
-    case CUBLAS_COMPUTE_32F_EMULATED_16BFX9:
-      return single;
-    case CUBLAS_COMPUTE_64F:
-    case CUBLAS_COMPUTE_64F_PEDANTIC:
-    case CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT:
-      return (a == CUDA_R_64F && c == CUDA_R_64F) || (a == CUDA_C_64F && c == CUDA_C_64F);
-  }
-  return false;
-}
 
 cublasStatus_t check(const GemmCall& call) {
   if (call.m < 0 || call.n < 0 || call.k < 0 || call.batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
@@ -80,35 +21,6 @@ cublasStatus_t check(const GemmCall& call) {
 }
 
 namespace {
-
-// What the call writes: all of C, in as few ranges as its layout allows.
-void add_writes(const GemmCall& call, shim::WriteList* writes) {
-  const auto bytes = [&](int64_t elements) { return storage_bytes(call.c.type, static_cast<uint64_t>(elements)); };
-  const uint64_t column_bytes = bytes(call.m);
-  const uint64_t pitch_bytes = bytes(call.c.leading);
-  const uint64_t matrix_span_bytes = (call.n - 1) * pitch_bytes + column_bytes;
-  if (call.pointer_arrays) {
-    std::vector<void*> matrices;
-    if (!shim::read_pointer_array(call.c.address, call.batch, &matrices)) return;
-    for (void* matrix : matrices) writes->add_matrix(matrix, column_bytes, call.n, pitch_bytes);
-    return;
-  }
-  const int64_t distance = call.batch > 1 ? call.c.stride : 0;
-  const auto* first = static_cast<const char*>(call.c.address);
-  if (distance < 0) first -= bytes(-distance) * (call.batch - 1);
-  const uint64_t distance_bytes = bytes(distance < 0 ? -distance : distance);
-  const bool gapless = column_bytes == pitch_bytes || call.n == 1;
-  if (call.batch == 1) {
-    writes->add_matrix(first, column_bytes, call.n, pitch_bytes);
-  } else if (gapless) {
-    writes->add_matrix(first, matrix_span_bytes, call.batch, distance_bytes);
-  } else if (call.batch * call.n <= static_cast<int64_t>(shim::WriteList::kInlineRanges)) {
-    for (int64_t i = 0; i < call.batch; ++i)
-      writes->add_matrix(first + i * distance_bytes, column_bytes, call.n, pitch_bytes);
-  } else {
-    writes->add(first, (call.batch - 1) * distance_bytes + matrix_span_bytes);
-  }
-}
 
 // In device pointer mode the scalars cannot be looked at: "other". A product without one of them (trsm has no beta)
 // gives null: "zero".
@@ -146,7 +58,9 @@ cublasStatus_t run(cublasHandle_t handle, const GemmCall& call) {
   if (const cublasStatus_t status = check(call); status != CUBLAS_STATUS_SUCCESS) return status;
   if (call.m == 0 || call.n == 0 || call.batch == 0) return CUBLAS_STATUS_SUCCESS;
   shim::WriteList writes;
-  add_writes(call, &writes);
+  add_matrices(
+      {call.c.address, call.c.type, call.m, call.n, call.c.leading, call.c.stride, call.batch, call.pointer_arrays},
+      &writes);
   return record_product(handle, call, 0, writes);
 }
 

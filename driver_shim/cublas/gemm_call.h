@@ -32,16 +32,6 @@ struct GemmCall {
   bool pointer_arrays = false;
 };
 
-// The compute type of the typed calls (cublasSgemm, cublasHgemm...).
-cublasComputeType_t default_compute_type(cudaDataType type);
-
-// The type of alpha and beta that belongs to a compute type and a C matrix (cuBLAS documentation, table of
-// cublasGemmEx).
-cudaDataType scalar_type(cublasComputeType_t compute, cudaDataType c_type);
-
-// Whether cublasGemmEx and its batched forms take this combination (the same table). 8-bit floats are cublasLt's alone.
-bool supported_types(cublasComputeType_t compute, cudaDataType a_type, cudaDataType b_type, cudaDataType c_type);
-
 // Checks the documented conditions on sizes, operations, leading dimensions and scalars: INVALID_VALUE when one is
 // broken.
 cublasStatus_t check(const GemmCall& call);

@@ -114,6 +114,67 @@ DataType compute_data_type(cublasComputeType_t compute) {
   return DataType::kNone;
 }
 
+cublasComputeType_t default_compute_type(cudaDataType type) {
+  switch (type) {
+    case CUDA_R_16F:
+      return CUBLAS_COMPUTE_16F;
+    case CUDA_R_64F:
+    case CUDA_C_64F:
+      return CUBLAS_COMPUTE_64F;
+    case CUDA_R_32I:
+      return CUBLAS_COMPUTE_32I;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
+}
+
+cudaDataType scalar_type(cublasComputeType_t compute, cudaDataType c_type) {
+  switch (compute) {
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC:
+      return CUDA_R_16F;
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC:
+    case CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT:
+      return is_complex(c_type) ? CUDA_C_64F : CUDA_R_64F;
+    case CUBLAS_COMPUTE_32I:
+    case CUBLAS_COMPUTE_32I_PEDANTIC:
+      return CUDA_R_32I;
+    default:
+      return is_complex(c_type) ? CUDA_C_32F : CUDA_R_32F;
+  }
+}
+
+bool supported_types(cublasComputeType_t compute, cudaDataType a, cudaDataType b, cudaDataType c) {
+  if (a != b) return false;
+  const bool single = (a == CUDA_R_32F && c == CUDA_R_32F) || (a == CUDA_C_32F && c == CUDA_C_32F);
+  switch (compute) {
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC:
+      return a == CUDA_R_16F && c == CUDA_R_16F;
+    case CUBLAS_COMPUTE_32I:
+    case CUBLAS_COMPUTE_32I_PEDANTIC:
+      return a == CUDA_R_8I && c == CUDA_R_32I;
+    case CUBLAS_COMPUTE_32F:
+    case CUBLAS_COMPUTE_32F_PEDANTIC:
+      return single || (a == CUDA_R_16BF && (c == CUDA_R_16BF || c == CUDA_R_32F)) ||
+             (a == CUDA_R_16F && (c == CUDA_R_16F || c == CUDA_R_32F)) || (a == CUDA_R_8I && c == CUDA_R_32F) ||
+             (a == CUDA_C_8I && c == CUDA_C_32F);
+    case CUBLAS_COMPUTE_32F_FAST_16F:
+    case CUBLAS_COMPUTE_32F_FAST_16BF:
+    case CUBLAS_COMPUTE_32F_FAST_TF32:
+    case CUBLAS_COMPUTE_32F_EMULATED_16BFX9:
+      return single;
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC:
+    case CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT:
+      return (a == CUDA_R_64F && c == CUDA_R_64F) || (a == CUDA_C_64F && c == CUDA_C_64F);
+  }
+  return false;
+}
+
+int64_t multiply_add_flops(cudaDataType type) { return is_complex(type) ? 8 : 2; }
+
 namespace {
 
 int class_of(double real, double imaginary) {

@@ -39,6 +39,19 @@ inline bool is_complex(cudaDataType type) {
 // The type in which products are formed and summed (CUBLAS_COMPUTE_32F_FAST_TF32: kTf32).
 DataType compute_data_type(cublasComputeType_t compute);
 
+// The compute type of the typed calls (cublasSgemm, cublasHgemm...).
+cublasComputeType_t default_compute_type(cudaDataType type);
+
+// The type of alpha and beta that belongs to a compute type and a C matrix (cuBLAS documentation, table of
+// cublasGemmEx).
+cudaDataType scalar_type(cublasComputeType_t compute, cudaDataType c_type);
+
+// Whether cublasGemmEx and its batched forms take this combination (the same table). 8-bit floats are cublasLt's alone.
+bool supported_types(cublasComputeType_t compute, cudaDataType a_type, cudaDataType b_type, cudaDataType c_type);
+
+// Real operations of one multiplication and addition: a complex multiplication is 6, an addition 2.
+int64_t multiply_add_flops(cudaDataType type);
+
 inline bool valid_operation(cublasOperation_t operation) {
   return operation == CUBLAS_OP_N || operation == CUBLAS_OP_T || operation == CUBLAS_OP_C;
 }

@@ -18,8 +18,6 @@ void Vector::add_to(shim::WriteList* writes) const {
                      element_bytes * static_cast<uint64_t>(std::llabs(increment)));
 }
 
-int64_t multiply_add_flops(cudaDataType type) { return is_complex(type) ? 8 : 2; }
-
 namespace {
 
 cublasStatus_t record_call(cublasHandle_t handle, const VectorCall& call, std::initializer_list<Vector> reads,

@@ -43,7 +43,4 @@ cublasStatus_t run(cublasHandle_t handle, const VectorCall& call, std::initializ
 cublasStatus_t run_with_result(cublasHandle_t handle, const VectorCall& call, std::initializer_list<Vector> reads,
                                void* result, const void* value, uint64_t bytes);
 
-// What a call costs in real operations, per element: a complex multiplication is 6, an addition 2.
-int64_t multiply_add_flops(cudaDataType type);
-
 }  // namespace maya::cublas
