@@ -1,7 +1,8 @@
 // A context of one device: owner of streams, events, modules and allocations; carries the sticky error.
 //
-// Contexts are never freed: a destroyed one stays behind as a tombstone, so that a thread that still has it current, or a stale
-// handle, gets the documented error instead of another context that was put in its place. Thread safe by atomics.
+// Contexts are never freed: a destroyed one stays behind as a tombstone, so that a thread that still has it current, or
+// a stale handle, gets the documented error instead of another context that was put in its place. Thread safe by
+// atomics.
 #pragma once
 
 #include <atomic>
@@ -17,16 +18,20 @@ struct Context {
   int device;
   std::atomic<uint32_t> flags;
   bool primary;
-  uint64_t id;                           // cuCtxGetId
-  std::atomic<bool> alive{false};        // a primary context is alive while it is active, and may come to life again
+  uint64_t id;                            // cuCtxGetId
+  std::atomic<bool> alive{false};         // a primary context is alive while it is active, and may come to life again
   std::atomic<uint32_t> sticky_error{0};  // a CUresult that every later call in this context returns; 0 none
-  std::atomic<Stream*> default_stream{nullptr};   // legacy default stream; set while alive
+  std::atomic<Stream*> default_stream{nullptr};  // legacy default stream; set while alive
   uint32_t api_version = 0;
+  std::atomic<uint32_t> usage{1};  // cuCtxAttach, cuCtxDetach
+  static constexpr int kLimitCount = 7;
+  std::atomic<uint64_t> limits[kLimitCount] = {};  // by CUlimit, up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+  std::atomic<int> cache_config{0};                // CUfunc_cache
 
   // Virtual time, for the ordering between the legacy default stream and the blocking streams of this context.
-  std::atomic<uint64_t> legacy_ready_ns{0};     // end of the last work of the legacy default stream
-  std::atomic<uint64_t> blocking_ready_ns{0};   // end of the last work of all blocking streams, the legacy one included
-  std::atomic<uint64_t> all_ready_ns{0};        // end of the last work of all streams
+  std::atomic<uint64_t> legacy_ready_ns{0};    // end of the last work of the legacy default stream
+  std::atomic<uint64_t> blocking_ready_ns{0};  // end of the last work of all blocking streams, the legacy one included
+  std::atomic<uint64_t> all_ready_ns{0};       // end of the last work of all streams
 };
 
 }  // namespace maya::device

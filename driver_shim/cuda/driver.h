@@ -1,4 +1,5 @@
-// Process-wide state of the emulated driver. One instance, made by the first cuInit, never destroyed before the process ends.
+// Process-wide state of the emulated driver. One instance, made by the first cuInit, never destroyed: calls from atexit
+// handlers and static destructors work like all others. Thread safe.
 #pragma once
 
 #include <cuda.h>
@@ -6,9 +7,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "driver_shim/cuda/configuration.h"
+#include "driver_shim/cuda/thread_state.h"
 #include "virtual_device/context.h"
 #include "virtual_device/event.h"
 #include "virtual_device/handle_pool.h"
@@ -18,56 +22,100 @@
 
 namespace maya::cuda {
 
+// What cuCtxGetApiVersion answers: the version of the context interface (3020 since CUDA 3.2).
+constexpr uint32_t kContextApiVersion = 3020;
+
 using device::Context;
 using device::Event;
 using device::Stream;
 
-// Per host thread: the stack of current contexts (top = current) and the capture mode.
-struct ThreadState {
-  std::vector<Context*> contexts;
-  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-};
-
-// Configuration from MAYA_* variables (interface.md), read once with secure_getenv. Nonsense values: one line and the documented default or exit.
-struct Configuration {
-  const device::DeviceProfile* profile = nullptr;
-  std::string profile_text;
-  int devices = 1;
-  uint64_t memory_limit_bytes = 0;      // 0: the profile's own; UINT64_MAX: unlimited
-  uint64_t host_budget_bytes = 1ull << 30;
-  bool trace = true;
-  std::string trace_directory;
-};
-const Configuration& configuration();
-
 class Driver {
  public:
-  static Driver* get();                 // null before cuInit
-  static CUresult initialize();         // idempotent
+  static Driver* get() { return instance_.load(std::memory_order_acquire); }  // null before cuInit
+  static CUresult initialize();                                               // idempotent
 
-  const Configuration& configuration() const;
-  const device::DeviceProfile& profile(int device) const;
-  int device_count() const;
+  const Configuration& configuration() const { return maya::cuda::configuration(); }
+  const device::DeviceProfile& profile(int) const { return *configuration().profile; }
+  int device_count() const { return configuration().devices; }
+  uint64_t capacity_bytes() const;  // per device, with the memory limit applied; UINT64_MAX: unlimited
   device::Memory& memory() { return *memory_; }
 
-  device::HandlePool<Context>& contexts() { return *contexts_; }
-  device::HandlePool<Stream>& streams() { return *streams_; }
-  device::HandlePool<Event>& events() { return *events_; }
+  // Pools hand out handles and find out stale and garbage ones. Contexts are never given back to their pool: see
+  // live_context().
+  device::HandlePool<Context>& contexts() { return contexts_; }
+  device::HandlePool<Stream>& streams() { return streams_; }
+  device::HandlePool<Event>& events() { return events_; }
 
-  // Resolves a CUstream argument: 0 and CU_STREAM_LEGACY are the context's default stream, CU_STREAM_PER_THREAD the thread's own; `per_thread` is true in the
-  // _ptsz twins. Null: invalid handle.
-  Stream* stream(CUstream handle, Context& context, bool per_thread = false);
+  // The context behind a handle: CUDA_ERROR_INVALID_CONTEXT for null and garbage, CUDA_ERROR_CONTEXT_IS_DESTROYED for a
+  // destroyed one.
+  CUresult live_context(CUcontext handle, Context** out);
+  // Makes a context on `device` and charges its memory. CUDA_ERROR_OUT_OF_MEMORY when that does not fit.
+  CUresult create_context(int device, uint32_t flags, Context** out);
+  CUresult destroy_context(Context& context);
 
-  // Virtual host clock: host time with Maya's own time taken out and modelled waits put in.
+  // The primary context of a device: reference count and state.
+  CUresult retain_primary(int device, Context** out);
+  CUresult release_primary(int device);
+  CUresult reset_primary(int device);
+  CUresult primary_state(int device, uint32_t* flags, bool* active);
+  CUresult set_primary_flags(int device, uint32_t flags);
+
+  // Creates a stream of `context` and records it. Null when there are too many.
+  Stream* create_stream(Context& context, uint32_t flags, int priority);
+  bool destroy_stream(CUstream handle);
+  // Resolves a CUstream argument: 0 and CU_STREAM_LEGACY are the context's default stream, CU_STREAM_PER_THREAD the
+  // thread's own; `per_thread` is true in the _ptsz twins. Null: invalid handle.
+  Stream* stream(CUstream handle, Context& context, bool per_thread = false) {
+    if (handle == nullptr && !per_thread) return context.default_stream.load(std::memory_order_acquire);
+    return resolve_stream(handle, context, per_thread);
+  }
+
+  uint32_t next_event_id() { return next_event_id_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Virtual host clock: host time with modelled waits put in.
   uint64_t virtual_now_ns();
-  // Lets the calling host thread wait until `time_ns` on the virtual clock; returns the nanoseconds that it waited.
+  uint64_t to_virtual_ns(uint64_t host_ns) const { return host_ns + waited_ns_.load(std::memory_order_relaxed); }
+  // Lets the host wait until `time_ns` on the virtual clock, without sleeping; returns the nanoseconds that it waited.
   uint64_t wait_until(uint64_t time_ns);
+  // A poll that found work unfinished: the virtual clock goes on by the given time, so that polling ends.
+  void poll_again(uint64_t nanoseconds) { waited_ns_.fetch_add(nanoseconds, std::memory_order_relaxed); }
+
+  // Peer access that was enabled: `from` may use memory of `to`. False when that is already so (or was not so).
+  bool enable_peer(const Context& from, const Context& to);
+  bool disable_peer(const Context& from, const Context& to);
 
  private:
+  explicit Driver(std::unique_ptr<device::Memory> memory);
+  static CUresult create_instance();
+  Stream* resolve_stream(CUstream handle, Context& context, bool per_thread);
+  CUresult bring_to_life(Context& context);
+  CUresult end_life(Context& context);
+
+  struct Primary {
+    Context* context = nullptr;  // made by the first retain, lives for ever
+    uint32_t flags = 0;
+    uint64_t references = 0;
+  };
+
+  static std::atomic<Driver*> instance_;
   std::unique_ptr<device::Memory> memory_;
-  std::unique_ptr<device::HandlePool<Context>> contexts_;
-  std::unique_ptr<device::HandlePool<Stream>> streams_;
-  std::unique_ptr<device::HandlePool<Event>> events_;
+  device::HandlePool<Context> contexts_;
+  device::HandlePool<Stream> streams_;
+  device::HandlePool<Event> events_;
+  std::atomic<uint64_t> waited_ns_{0};
+  std::atomic<uint32_t> next_stream_id_{1};
+  std::atomic<uint32_t> next_event_id_{1};
+  std::atomic<uint64_t> next_context_id_{1};
+
+  std::mutex lifetime_mutex_;  // one context at a time comes to life or ends; guards the next two
+  std::vector<Primary> primaries_;
+  std::vector<int> live_contexts_;  // by device
+  std::mutex peer_mutex_;
+  std::vector<std::pair<uint64_t, uint64_t>> peer_access_;  // context ids (from, to)
 };
+
+// `release` is called for every context that is destroyed or reset, while its streams and events still exist: owners of
+// per-context objects (allocations, modules) give them back. Called from static constructors.
+void add_context_hook(void (*release)(Driver& driver, Context& context));
 
 }  // namespace maya::cuda

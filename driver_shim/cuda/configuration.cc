@@ -1,0 +1,136 @@
+#include "driver_shim/cuda/configuration.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "virtual_device/size.h"
+
+namespace maya::cuda {
+namespace {
+
+constexpr std::string_view kDefaultDevice = "h100-sxm";
+constexpr int kMostDevices = 64;
+constexpr size_t kMostProfile_bytes = 1 << 20;
+
+std::string_view variable(const char* name) {
+  const char* value = secure_getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+void refuse(Configuration& configuration, std::string_view name, std::string_view value, std::string_view allowed) {
+  configuration.valid = false;
+  print_line(std::string(name) + ": '" + std::string(value) + "' is not usable; allowed: " + std::string(allowed));
+}
+
+bool parse_integer(std::string_view text, int least, int most, int* value) {
+  int parsed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size() || parsed < least || parsed > most) return false;
+  *value = parsed;
+  return true;
+}
+
+std::string known_devices() {
+  std::string names;
+  for (const device::BuiltinProfile& profile : device::builtin_profiles()) {
+    if (!names.empty()) names += ' ';
+    names += profile.name;
+  }
+  return names;
+}
+
+// False with one line in `error` when the file cannot be read.
+bool read_file(const std::string& path, std::string* text, std::string* error) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    *error = file < 0 ? strerror(errno) : "not a regular file";
+    if (file >= 0) close(file);
+    return false;
+  }
+  char buffer[16384];
+  ssize_t got = 0;
+  while ((got = read(file, buffer, sizeof buffer)) > 0 && text->size() <= kMostProfile_bytes)
+    text->append(buffer, static_cast<size_t>(got));
+  close(file);
+  if (got < 0) *error = strerror(errno);
+  if (text->size() > kMostProfile_bytes) *error = "larger than 1 MiB";
+  return error->empty();
+}
+
+void choose_device(Configuration& configuration) {
+  std::string_view name = variable("MAYA_DEVICE");
+  if (name.empty()) name = kDefaultDevice;
+  for (const device::BuiltinProfile& builtin : device::builtin_profiles())
+    if (builtin.name == name) configuration.profile_text = builtin.text;
+  configuration.profile = device::find_builtin_profile(name);
+  if (configuration.profile != nullptr) return;
+  if (name.find('/') == std::string_view::npos) {
+    refuse(configuration, "MAYA_DEVICE", name, known_devices() + ", or the path of a profile file");
+  } else {
+    std::string text, error;
+    static device::DeviceProfile own;
+    if (!read_file(std::string(name), &text, &error) || !device::parse_profile(text, &own, &error)) {
+      print_line("MAYA_DEVICE: " + std::string(name) + ": " + error);
+      configuration.valid = false;
+    } else {
+      configuration.profile = &own;
+      configuration.profile_text = text;
+      return;
+    }
+  }
+  static const device::DeviceProfile none;
+  configuration.profile = device::find_builtin_profile(kDefaultDevice);
+  if (configuration.profile == nullptr) configuration.profile = &none;
+}
+
+Configuration read_configuration() {
+  Configuration result;
+  choose_device(result);
+  if (const auto text = variable("MAYA_DEVICES");
+      !text.empty() && !parse_integer(text, 0, kMostDevices, &result.devices))
+    refuse(result, "MAYA_DEVICES", text, "0 to 64");
+  if (const auto text = variable("MAYA_MEMORY"); text == "unlimited")
+    result.memory_limit_bytes = UINT64_MAX;
+  else if (!text.empty() && !device::parse_size(text, &result.memory_limit_bytes))
+    refuse(result, "MAYA_MEMORY", text, "a size such as 40GiB or 512M, or unlimited");
+  if (const auto text = variable("MAYA_HOST_MEMORY");
+      !text.empty() && !device::parse_size(text, &result.host_budget_bytes))
+    refuse(result, "MAYA_HOST_MEMORY", text, "a size such as 1GiB or 512M");
+  if (const auto text = variable("MAYA_TRACE"); text == "0")
+    result.trace = false;
+  else if (!text.empty() && text != "1")
+    refuse(result, "MAYA_TRACE", text, "0 or 1");
+  const std::string_view directory = variable("MAYA_TRACE_DIR");
+  result.trace_directory = directory.empty() ? "maya-trace" : std::string(directory);
+  result.run_id = variable("MAYA_RUN_ID");
+  result.cluster = variable("MAYA_CLUSTER");
+  // These two belong to the launcher, so nonsense in them is not ours to refuse.
+  parse_integer(variable("RANK"), 0, 1 << 30, &result.rank);
+  parse_integer(variable("WORLD_SIZE"), 1, 1 << 30, &result.world_size);
+  return result;
+}
+
+}  // namespace
+
+const Configuration& configuration() {
+  static const Configuration& read = *new Configuration(read_configuration());
+  return read;
+}
+
+void print_line(std::string_view text) noexcept {
+  char line[1024] = "maya: ";
+  constexpr size_t kPrefix = 6;
+  const size_t length = text.size() < sizeof line - kPrefix - 1 ? text.size() : sizeof line - kPrefix - 1;
+  memcpy(line + kPrefix, text.data(), length);
+  line[kPrefix + length] = '\n';
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, kPrefix + length + 1);
+}
+
+}  // namespace maya::cuda

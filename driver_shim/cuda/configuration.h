@@ -1,0 +1,35 @@
+// Configuration from MAYA_* variables (interface.md), read once with secure_getenv at first use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "virtual_device/profile.h"
+
+namespace maya::cuda {
+
+struct Configuration {
+  // False: a variable has a value that makes no sense. One line naming it was printed, and cuInit fails with
+  // CUDA_ERROR_INVALID_VALUE.
+  bool valid = true;
+  const device::DeviceProfile* profile = nullptr;  // never null
+  std::string profile_text;                        // the text that the profile came from
+  int devices = 1;                                 // MAYA_DEVICES
+  uint64_t memory_limit_bytes = 0;                 // MAYA_MEMORY; 0: the profile's own; UINT64_MAX: unlimited
+  uint64_t host_budget_bytes = 1ull << 30;         // MAYA_HOST_MEMORY
+  bool trace = true;                               // MAYA_TRACE
+  std::string trace_directory;                     // MAYA_TRACE_DIR
+  std::string run_id;                              // MAYA_RUN_ID, set by maya-run
+  std::string cluster;                             // MAYA_CLUSTER
+  int rank = -1;                                   // RANK
+  int world_size = -1;                             // WORLD_SIZE
+};
+
+// Never throws away a bad value silently. Thread safe; the object lives for ever.
+const Configuration& configuration();
+
+// One line on standard error, "maya: " before it. Writes nothing else and never fails.
+void print_line(std::string_view text) noexcept;
+
+}  // namespace maya::cuda

@@ -1,0 +1,128 @@
+#include "driver_shim/cuda/driver.h"
+
+#include <algorithm>
+
+#include "driver_shim/cuda/fork_guard.h"
+#include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/stream_call.h"
+#include "trace_proto/writer.h"
+
+namespace maya::cuda {
+namespace {
+
+constexpr size_t kMostContexts = 1 << 16;
+constexpr size_t kMostStreams = 1 << 20;
+constexpr size_t kMostEvents = 1 << 22;
+
+std::mutex initialize_mutex;
+
+}  // namespace
+
+std::atomic<Driver*> Driver::instance_{nullptr};
+
+CUresult Driver::initialize() {
+  if (!arm_fork_guard()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (in_forked_child()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (get() != nullptr) return CUDA_SUCCESS;
+  std::lock_guard<std::mutex> lock(initialize_mutex);
+  return get() != nullptr ? CUDA_SUCCESS : create_instance();
+}
+
+CUresult Driver::create_instance() {
+  const Configuration& chosen = maya::cuda::configuration();
+  if (!chosen.valid) return CUDA_ERROR_INVALID_VALUE;
+  if (chosen.devices == 0) return CUDA_ERROR_NO_DEVICE;
+  device::Memory::Options options;
+  options.devices = chosen.devices;
+  options.capacity_bytes =
+      chosen.memory_limit_bytes != 0 ? chosen.memory_limit_bytes : chosen.profile->total_memory_bytes;
+  options.host_budget_bytes = chosen.host_budget_bytes;
+  std::unique_ptr<device::Memory> memory = device::Memory::create(options);
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  for (int i = 0; i < chosen.devices; ++i) {
+    if (memory->charge(i, device::Layer::kDriver, chosen.profile->driver_reserve_bytes) == device::MemoryStatus::kOk)
+      continue;
+    print_line("MAYA_MEMORY: too small: the driver itself needs " +
+               std::to_string(chosen.profile->driver_reserve_bytes) + " bytes");
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  instance_.store(new Driver(std::move(memory)), std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+Driver::Driver(std::unique_ptr<device::Memory> memory)
+    : memory_(std::move(memory)),
+      contexts_(kMostContexts),
+      streams_(kMostStreams),
+      events_(kMostEvents),
+      primaries_(static_cast<size_t>(maya::cuda::configuration().devices)),
+      live_contexts_(static_cast<size_t>(maya::cuda::configuration().devices)) {}
+
+uint64_t Driver::capacity_bytes() const {
+  const uint64_t limit = configuration().memory_limit_bytes;
+  return limit != 0 ? limit : configuration().profile->total_memory_bytes;
+}
+
+uint64_t Driver::virtual_now_ns() { return to_virtual_ns(trace::now_ns()); }
+
+uint64_t Driver::wait_until(uint64_t time_ns) {
+  const uint64_t host_ns = trace::now_ns();
+  uint64_t waited = waited_ns_.load(std::memory_order_relaxed);
+  uint64_t now_ns = 0;
+  do {
+    now_ns = host_ns + waited;
+    if (time_ns <= now_ns) return 0;
+  } while (!waited_ns_.compare_exchange_weak(waited, waited + (time_ns - now_ns), std::memory_order_relaxed));
+  return time_ns - now_ns;
+}
+
+Stream* Driver::create_stream(Context& context, uint32_t flags, int priority) {
+  Stream* made =
+      streams_.create(&context, next_stream_id_.fetch_add(1, std::memory_order_relaxed), flags, priority, false);
+  if (made != nullptr)
+    Recorder::get().stream(made->id(), static_cast<uint32_t>(context.device), flags, priority, false);
+  return made;
+}
+
+bool Driver::destroy_stream(CUstream handle) {
+  const Stream* found = streams_.get(handle);
+  if (found == nullptr || found->is_default()) return false;
+  const uint32_t id = found->id(), flags = found->flags(), ordinal = static_cast<uint32_t>(found->context()->device);
+  const int priority = found->priority();
+  if (!streams_.destroy(handle)) return false;
+  forget_stream_attributes(id);
+  Recorder::get().stream(id, ordinal, flags, priority, true);
+  return true;
+}
+
+Stream* Driver::resolve_stream(CUstream handle, Context& context, bool per_thread) {
+  if (handle == CU_STREAM_LEGACY) return context.default_stream.load(std::memory_order_acquire);
+  if (handle != nullptr && handle != CU_STREAM_PER_THREAD) return streams_.get(handle);
+  if (handle == nullptr && !per_thread) return context.default_stream.load(std::memory_order_acquire);
+  ThreadState& thread = thread_state();
+  for (ThreadState::PerThreadStream& entry : thread.per_thread_streams) {
+    if (entry.context != &context) continue;
+    if (Stream* known = streams_.get(entry.handle); known != nullptr && known->context() == &context) return known;
+    entry.handle = nullptr;
+  }
+  std::erase_if(thread.per_thread_streams,
+                [](const ThreadState::PerThreadStream& entry) { return entry.handle == nullptr; });
+  Stream* made = create_stream(context, CU_STREAM_DEFAULT, 0);
+  if (made != nullptr) thread.per_thread_streams.push_back({&context, reinterpret_cast<CUstream>(made)});
+  return made;
+}
+
+bool Driver::enable_peer(const Context& from, const Context& to) {
+  std::lock_guard<std::mutex> lock(peer_mutex_);
+  const std::pair<uint64_t, uint64_t> pair{from.id, to.id};
+  if (std::find(peer_access_.begin(), peer_access_.end(), pair) != peer_access_.end()) return false;
+  peer_access_.push_back(pair);
+  return true;
+}
+
+bool Driver::disable_peer(const Context& from, const Context& to) {
+  std::lock_guard<std::mutex> lock(peer_mutex_);
+  return std::erase(peer_access_, std::pair<uint64_t, uint64_t>{from.id, to.id}) != 0;
+}
+
+}  // namespace maya::cuda

@@ -1,0 +1,176 @@
+// cuGetExportTable answers for Maya's own table only. NVIDIA's private tables are not known here and are never answered
+// (design.md section 2).
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "driver_shim/common/maya_table.h"
+#include "driver_shim/cuda/gate.h"
+#include "driver_shim/cuda/launch.h"
+#include "driver_shim/cuda/operation.h"
+#include "driver_shim/cuda/recorder.h"
+
+namespace maya::cuda {
+namespace {
+
+CUresult status_of(device::MemoryStatus status) {
+  switch (status) {
+    case device::MemoryStatus::kOk:
+      return CUDA_SUCCESS;
+    case device::MemoryStatus::kOutOfMemory:
+    case device::MemoryStatus::kNoAddressSpace:
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult allocate(CUdeviceptr* address, uint64_t bytes, ChargeLayer layer, const char* entry_point) {
+  return enter(Needs::kContext, [&](Call& call) {
+    if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    device::Allocation made;
+    const int ordinal = call.context().device;
+    const auto status =
+        call.memory().allocate(ordinal, bytes, static_cast<device::Layer>(layer), &call.context(), &made);
+    if (status == device::MemoryStatus::kOk) {
+      Recorder::get().allocation(made);
+      *address = made.base;
+      return CUDA_SUCCESS;
+    }
+    const std::vector<uint64_t> largest = call.memory().largest_allocations(ordinal, 8);
+    Recorder::get().allocation_failure(entry_point == nullptr ? "" : entry_point, ordinal, bytes,
+                                       call.memory().use(ordinal), largest.data(), static_cast<int>(largest.size()));
+    return status_of(status);
+  });
+}
+
+CUresult read(void* host, CUdeviceptr source, uint64_t bytes, int* all_known) {
+  return enter(Needs::kInitialized, [&](Call& call) {
+    if (all_known != nullptr) *all_known = call.memory().known(source, bytes);
+    return status_of(call.memory().read(host, source, bytes));
+  });
+}
+
+CUresult write(CUdeviceptr destination, const void* host, uint64_t bytes) {
+  return enter(Needs::kInitialized,
+               [&](Call& call) { return status_of(call.memory().write(destination, host, bytes)); });
+}
+
+CUresult copy(CUdeviceptr destination, CUdeviceptr source, uint64_t bytes) {
+  return enter(Needs::kInitialized,
+               [&](Call& call) { return status_of(call.memory().copy(destination, source, bytes)); });
+}
+
+CUresult make_unknown(CUdeviceptr destination, uint64_t bytes) {
+  return enter(Needs::kInitialized, [&](Call& call) {
+    call.memory().make_unknown(destination, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+void note_unsupported(const char* library, const char* entry_point) {
+  Recorder::get().unsupported(library, entry_point);
+}
+
+void note(int severity, const char* text) {
+  enter(Needs::kInitialized, [&](Call&) {
+    Recorder::get().notice(severity, text);
+    return CUDA_SUCCESS;
+  });
+}
+
+uint32_t communicator(uint32_t id, uint64_t unique, uint32_t rank, uint32_t ranks, uint64_t charged_bytes,
+                      int destroyed) {
+  static std::atomic<uint32_t> next{1};
+  uint32_t answer = 0;
+  enter(Needs::kContext, [&](Call& call) {
+    answer = destroyed != 0 ? id : next.fetch_add(1, std::memory_order_relaxed);
+    Recorder::get().communicator(answer, unique, rank, ranks, static_cast<uint32_t>(call.context().device),
+                                 charged_bytes, destroyed != 0);
+    return CUDA_SUCCESS;
+  });
+  return answer;
+}
+
+void range(int kind, const char* text, const char* domain, uint64_t id) {
+  enter(Needs::kInitialized, [&](Call&) {
+    Recorder::get().range(kind, text == nullptr ? "" : text, domain == nullptr ? "" : domain, id);
+    return CUDA_SUCCESS;
+  });
+}
+
+int device_count() { return configuration().valid ? configuration().devices : 0; }
+
+const char* device_profile_text(int device) {
+  return device < 0 || device >= device_count() ? nullptr : configuration().profile_text.c_str();
+}
+
+void memory_use(int device, uint64_t* capacity, uint64_t* free) {
+  *capacity = 0;
+  *free = 0;
+  enter(Needs::kInitialized, [&](Call& call) {
+    if (device < 0 || device >= call.driver().device_count()) return CUDA_ERROR_INVALID_DEVICE;
+    const device::DeviceMemoryUse use = call.memory().use(device);
+    *capacity = use.capacity_bytes;
+    *free = use.free_bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+uint64_t virtual_now_ns() {
+  Driver* driver = Driver::get();
+  return driver == nullptr ? trace::now_ns() : driver->virtual_now_ns();
+}
+
+constexpr MayaTable kTable = {
+    .bytes = sizeof(MayaTable),
+    .record_operation = &record_operation,
+    .launch = &launch_from_library,
+    .allocate = &allocate,
+    .read = &read,
+    .write = &write,
+    .copy = &copy,
+    .make_unknown = &make_unknown,
+    .note_unsupported = &note_unsupported,
+    .note = &note,
+    .communicator = &communicator,
+    .range = &range,
+    .device_count = &device_count,
+    .device_profile_text = &device_profile_text,
+    .memory_use = &memory_use,
+    .virtual_now_ns = &virtual_now_ns,
+};
+
+// NVIDIA's runtime asks for its own table first thing and cannot go on without it: says so once, naming the object that
+// asked.
+void explain_refusal(const void* caller) noexcept {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true, std::memory_order_relaxed)) return;
+  Dl_info object{};
+  const char* name = dladdr(caller, &object) != 0 && object.dli_fname != nullptr ? object.dli_fname : "the program";
+  try {
+    print_line(
+        std::string(name) +
+        " holds NVIDIA's own CUDA runtime, which only works with NVIDIA's driver; run the program with maya-run, "
+        "or, when the runtime is linked statically, link it with -cudart shared");
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+}  // namespace
+}  // namespace maya::cuda
+
+CUresult cuGetExportTable(const void** table, const CUuuid* id) {
+  if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  if (memcmp(id->bytes, maya::kMayaTableIdBytes, sizeof id->bytes) == 0) {
+    *table = &maya::cuda::kTable;
+    return CUDA_SUCCESS;
+  }
+  maya::cuda::explain_refusal(__builtin_return_address(0));
+  return CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,51 @@
+// Host functions and callbacks in stream order. All earlier work of a stream has had its effects when a call returns,
+// so the function runs at once, on the calling thread; its measured time is put on the stream's virtual clock.
+#include <cuda.h>
+
+#include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/stream_call.h"
+
+using maya::cuda::Call;
+using maya::cuda::Recorder;
+using maya::cuda::Stream;
+using maya::cuda::with_stream;
+
+namespace {
+
+template <typename Function>
+CUresult run(CUstream handle, bool per_thread, bool valid, Function&& function) {
+  return with_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
+    const uint32_t stream_id = stream.id();
+    const uint64_t start_ns = maya::trace::now_ns();
+    function();
+    const uint64_t measured_ns = maya::trace::now_ns() - start_ns;
+    // The function may have destroyed the stream.
+    if (Stream* still = handle != nullptr ? call.driver().streams().get(&stream) : &stream; still != nullptr)
+      still->enqueue(call.driver().to_virtual_ns(start_ns), measured_ns, 0);
+    Recorder::get().host_function(stream_id, measured_ns);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  return run(stream, false, function != nullptr, [&] { function(data); });
+}
+CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
+  return run(stream, true, function != nullptr, [&] { function(data); });
+}
+
+CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void* data, unsigned int) {
+  return run(stream, false, function != nullptr, [&] { function(data); });
+}
+CUresult cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void* data, unsigned int) {
+  return run(stream, true, function != nullptr, [&] { function(data); });
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data, unsigned int flags) {
+  return run(stream, false, callback != nullptr && flags == 0, [&] { callback(stream, CUDA_SUCCESS, data); });
+}
+CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback callback, void* data, unsigned int flags) {
+  return run(stream, true, callback != nullptr && flags == 0, [&] { callback(stream, CUDA_SUCCESS, data); });
+}

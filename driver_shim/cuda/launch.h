@@ -1,0 +1,33 @@
+// The one body behind every launch of a kernel.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "driver_shim/common/maya_table.h"
+#include "driver_shim/cuda/kernel.h"
+#include "virtual_device/kernel.h"
+
+namespace maya::cuda {
+
+// Checks and makes the launch. `launch.kernel` is set here; `launch.arguments` may be null only for kernels without
+// parameters.
+CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstream stream, bool per_thread,
+                       const CUlaunchAttribute* attributes, uint32_t attribute_count) noexcept;
+
+// MayaTable::launch.
+CUresult launch_from_library(const KernelLaunch* launch) noexcept;
+
+// The documented limits of a launch; CUDA_SUCCESS when it is possible on the device.
+CUresult check_launch(const Kernel& kernel, const device::Launch& launch, const device::DeviceProfile& profile);
+
+// Reads the launch attributes into `launch`. Events that attributes name are collected in `events` (at most two).
+struct AttributeEvents {
+  CUevent events[2] = {nullptr, nullptr};
+  uint32_t count = 0;
+};
+CUresult read_attributes(const CUlaunchAttribute* attributes, uint32_t count, device::Launch* launch,
+                         AttributeEvents* events);
+
+}  // namespace maya::cuda

@@ -1,0 +1,83 @@
+#include "driver_shim/cuda/operation.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "driver_shim/cuda/device_time.h"
+#include "driver_shim/cuda/operation_cache.h"
+#include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/stream_call.h"
+#include "predictor/core/estimate.h"
+
+namespace maya::cuda {
+namespace {
+
+uint64_t hash_of(const OperationRecord& operation) {
+  uint64_t hash = mix(static_cast<uint64_t>(operation.family), reinterpret_cast<uintptr_t>(operation.api));
+  for (int i = 0; i < operation.count; ++i)
+    hash = mix(hash,
+               static_cast<uint64_t>(operation.fields[i].key) << 56 ^ static_cast<uint64_t>(operation.fields[i].value));
+  return hash;
+}
+
+bool same(const OperationRecord& a, const OperationRecord& b) {
+  if (a.family != b.family || a.count != b.count || a.api != b.api) return false;
+  for (int i = 0; i < a.count; ++i)
+    if (a.fields[i].key != b.fields[i].key || a.fields[i].value != b.fields[i].value) return false;
+  return true;
+}
+
+// All operations of the process, so that threads share the ids.
+struct Interned {
+  std::mutex mutex;
+  std::unordered_multimap<uint64_t, OperationCache::Entry> by_hash;
+};
+
+Interned& interned() {
+  static Interned& made = *new Interned;
+  return made;
+}
+
+OperationCache::Entry intern(const device::DeviceProfile& profile, const OperationRecord& operation, uint64_t hash) {
+  std::lock_guard<std::mutex> lock(interned().mutex);
+  const auto [first, last] = interned().by_hash.equal_range(hash);
+  for (auto known = first; known != last; ++known)
+    if (same(known->second.operation, operation)) return known->second;
+  const double estimate_ns = estimate(profile, work_of(operation)).median_ns;
+  OperationCache::Entry made{operation, Recorder::get().operation_descriptor(operation, estimate_ns),
+                             whole_ns(estimate_ns)};
+  interned().by_hash.emplace(hash, made);
+  return made;
+}
+
+const OperationCache::Entry& look_up(ThreadState& thread, const device::DeviceProfile& profile,
+                                     const OperationRecord& operation) {
+  if (thread.operations == nullptr) thread.operations = std::make_unique<OperationCache>();
+  const uint64_t hash = hash_of(operation);
+  OperationCache::Entry& entry = thread.operations->entries[hash % OperationCache::kEntries];
+  if (entry.id == 0 || !same(entry.operation, operation)) entry = intern(profile, operation, hash);
+  return entry;
+}
+
+}  // namespace
+
+CUresult record_operation(CUstream handle, const OperationRecord* operation, const MemoryRange* writes,
+                          uint32_t write_count) noexcept {
+  const uint64_t entry_ns = trace::now_ns();
+  const bool valid = operation != nullptr && operation->count <= OperationRecord::kMaxFields &&
+                     (write_count == 0 || writes != nullptr);
+  return with_stream(handle, false, valid, [&](Call& call, Stream& stream) {
+    const device::DeviceProfile& profile = call.driver().profile(stream.context()->device);
+    const OperationCache::Entry& entry = look_up(call.thread(), profile, *operation);
+    for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
+    stream.enqueue(call.driver().to_virtual_ns(entry_ns) + whole_ns(profile.launch_latency_ns), entry.duration_ns,
+                   whole_ns(profile.queued_gap_ns));
+    if (trace::Writer* writer = Recorder::get().writer(); writer != nullptr)
+      writer->operation(entry.id, stream.id(), entry_ns);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace maya::cuda

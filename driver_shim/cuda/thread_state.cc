@@ -1,0 +1,55 @@
+#include "driver_shim/cuda/thread_state.h"
+
+#include <pthread.h>
+
+#include "driver_shim/cuda/driver.h"
+#include "driver_shim/cuda/fork_guard.h"
+#include "driver_shim/cuda/launch_cache.h"
+#include "driver_shim/cuda/operation_cache.h"
+
+namespace maya::cuda {
+namespace {
+
+// One pointer only: it takes 8 bytes of the static TLS block, which has room also when the library is opened late.
+__attribute__((tls_model("initial-exec"))) thread_local ThreadState* this_thread = nullptr;
+
+void thread_ends(void* state) {
+  this_thread = nullptr;
+  if (in_forked_child()) return;
+  delete static_cast<ThreadState*>(state);
+}
+
+ThreadState& make_thread_state() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, &thread_ends);
+    return made;
+  }();
+  auto made = std::make_unique<ThreadState>();
+  pthread_setspecific(key, made.get());
+  this_thread = made.release();
+  return *this_thread;
+}
+
+}  // namespace
+
+ThreadState::ThreadState() = default;
+
+ThreadState::~ThreadState() {
+  if (Driver* driver = Driver::get(); driver != nullptr)
+    for (const PerThreadStream& stream : per_thread_streams) driver->destroy_stream(stream.handle);
+}
+
+void ThreadState::set_current(device::Context* context) {
+  if (context == nullptr) {
+    if (!contexts.empty()) contexts.pop_back();
+  } else if (contexts.empty()) {
+    contexts.push_back(context);
+  } else {
+    contexts.back() = context;
+  }
+}
+
+ThreadState& thread_state() { return this_thread != nullptr ? *this_thread : make_thread_state(); }
+
+}  // namespace maya::cuda

@@ -1,0 +1,45 @@
+// What the driver keeps of each host thread. Freed when the thread ends, except the main thread's: calls from atexit
+// handlers and static destructors still find it.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "virtual_device/context.h"
+#include "virtual_device/stream.h"
+
+namespace maya::cuda {
+
+struct LaunchCache;     // launch.cc
+struct OperationCache;  // operation.cc
+
+struct ThreadState {
+  ThreadState();
+  ~ThreadState();
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+
+  std::vector<device::Context*> contexts;  // stack of current contexts; the last one is current; a null entry: none
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+  struct PerThreadStream {
+    device::Context* context;
+    CUstream handle;
+  };
+  std::vector<PerThreadStream> per_thread_streams;
+
+  std::unique_ptr<LaunchCache> launches;
+  std::unique_ptr<OperationCache> operations;
+
+  device::Context* current() const { return contexts.empty() ? nullptr : contexts.back(); }
+  // cuCtxSetCurrent: replaces the top of the stack, or makes one; null pops it.
+  void set_current(device::Context* context);
+};
+
+// The calling thread's state; made at the first call. Throws std::bad_alloc.
+ThreadState& thread_state();
+
+}  // namespace maya::cuda
