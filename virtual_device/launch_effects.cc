@@ -1,0 +1,59 @@
+#include "virtual_device/launch_effects.h"
+
+#include <atomic>
+
+#include "virtual_device/values/effect.h"
+
+namespace maya::device {
+
+struct KernelBehavior {
+  std::unique_ptr<Effect> effect;  // never null
+  std::vector<ScalarSlot> scalars;
+};
+
+namespace {
+
+std::atomic<uint64_t> computed{0};
+std::atomic<uint64_t> made_unknown{0};
+
+using EffectMaker = std::unique_ptr<Effect> (*)(const KernelInfo&, const KernelName&, std::vector<ScalarSlot>*);
+// In this order; the last takes every kernel.
+constexpr EffectMaker kMakers[] = {make_elementwise_effect, make_index_effect,      make_reduction_effect,
+                                   make_tensor_list_effect, make_loss_scale_effect, make_pointer_effect};
+
+// Offsets of scalar slots are those of the parameter until here.
+void add_absolute_offsets(const KernelInfo& kernel, std::vector<ScalarSlot>* scalars) {
+  for (ScalarSlot& slot : *scalars)
+    slot.absolute_offset = static_cast<uint16_t>(kernel.parameters[slot.parameter].offset + slot.offset_in_parameter);
+}
+
+}  // namespace
+
+void count_computed() { computed.fetch_add(1, std::memory_order_relaxed); }
+void count_made_unknown() { made_unknown.fetch_add(1, std::memory_order_relaxed); }
+
+void KernelBehaviorDeleter::operator()(const KernelBehavior* behavior) const { delete behavior; }
+
+KernelBehaviorPtr classify(const KernelInfo& kernel) {
+  const KernelName name = parse_kernel_name(kernel.name);
+  auto behavior = std::make_unique<KernelBehavior>();
+  for (const EffectMaker make : kMakers) {
+    behavior->scalars.clear();
+    behavior->effect = make(kernel, name, &behavior->scalars);
+    if (behavior->effect != nullptr) break;
+  }
+  add_absolute_offsets(kernel, &behavior->scalars);
+  return KernelBehaviorPtr(behavior.release());
+}
+
+void apply_effects(const KernelBehavior& behavior, const Launch& launch, Memory& memory) {
+  if (launch.arguments != nullptr) behavior.effect->apply(launch, memory);
+}
+
+const std::vector<ScalarSlot>& shape_scalars(const KernelBehavior& behavior) { return behavior.scalars; }
+
+EffectCounters effect_counters() {
+  return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed)};
+}
+
+}  // namespace maya::device

@@ -1,0 +1,69 @@
+// What one kernel does to memory when it is launched: one class a kernel family. Immutable, shared between threads.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "virtual_device/kernel.h"
+#include "virtual_device/launch_effects.h"
+#include "virtual_device/memory.h"
+#include "virtual_device/values/kernel_name.h"
+
+namespace maya::device {
+
+// Results are computed for at most so many bytes of inputs and outputs.
+inline constexpr uint64_t kMaximumComputed_bytes = 64 << 10;
+
+class Effect {
+ public:
+  virtual ~Effect() = default;
+  virtual void apply(const Launch& launch, Memory& memory) const = 0;
+};
+
+// Reads a value at an offset of a parameter. The caller has checked the layout.
+template <typename T>
+T argument(const Launch& launch, uint32_t parameter, uint32_t offset = 0) {
+  T value;
+  std::memcpy(&value, static_cast<const uint8_t*>(launch.arguments[parameter]) + offset, sizeof(value));
+  return value;
+}
+
+inline const uint8_t* argument_bytes(const Launch& launch, uint32_t parameter, uint32_t offset = 0) {
+  return static_cast<const uint8_t*>(launch.arguments[parameter]) + offset;
+}
+
+// True when every byte of the range is known; cheap when nothing near is.
+inline bool all_known(const Memory& memory, Address address, uint64_t bytes) {
+  return bytes == 0 || (memory.in_device_range(address) && memory.maybe_known(address) && memory.known(address, bytes));
+}
+
+// Counted for the report.
+void count_computed();
+void count_made_unknown();
+
+// Makes the range unknown unless nothing near it is known.
+inline void forget(Memory& memory, Address address, uint64_t bytes) {
+  if (!memory.in_device_range(address) || !memory.maybe_known(address)) return;
+  memory.make_unknown(address, bytes);
+  count_made_unknown();
+}
+
+// The families. Each returns null when the kernel is none of its own or its parameters are not laid out as expected;
+// *scalars then is left alone.
+std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const KernelName& name,
+                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_index_effect(const KernelInfo& kernel, const KernelName& name,
+                                          std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_reduction_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const KernelName& name,
+                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const KernelName& name,
+                                               std::vector<ScalarSlot>* scalars);
+// Any kernel: what its pointers may reach.
+std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars);
+
+}  // namespace maya::device

@@ -1,0 +1,27 @@
+// The demangled name of a kernel, taken apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace maya::device {
+
+struct KernelName {
+  std::string function;  // without return type, template arguments and parameters: "at::native::reduce_kernel"
+  std::vector<std::string> template_arguments;
+  std::vector<std::string> parameters;  // empty when the name is no C++ function's
+};
+
+// Demangles and splits. A name that is not a mangled one comes back as the function alone.
+KernelName parse_kernel_name(const std::string& mangled);
+
+// Splits "name<a, b>" into name and arguments, and "name(a, b)" or "{lambda(a, b)#1}" alike for parentheses.
+std::string_view template_base(std::string_view text);
+std::vector<std::string_view> template_arguments(std::string_view text);
+
+// Types in the parentheses of the last lambda of a text: "...::{lambda(bool, float)#1}" gives bool and float. False
+// when it does not end in a lambda.
+bool lambda_arguments(std::string_view text, std::vector<std::string_view>* types);
+
+}  // namespace maya::device

@@ -1,0 +1,224 @@
+#include "virtual_device/values/number.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace maya::device {
+
+namespace {
+
+float half_to_float(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1f;
+  const uint32_t fraction = half & 0x3ff;
+  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
+  if (exponent == 0) {
+    const float tiny = std::ldexp(static_cast<float>(fraction), -24);
+    return sign != 0 ? -tiny : tiny;
+  }
+  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+// Round to nearest, ties to even.
+uint16_t float_to_half(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  const float magnitude = std::fabs(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
+  constexpr float kOverflow = 65520.0f;  // halfway between the largest half and the next step
+  if (magnitude >= kOverflow) return static_cast<uint16_t>(sign | 0x7c00);
+  constexpr float kSmallestNormal = 6.103515625e-05f;  // 2^-14
+  if (magnitude < kSmallestNormal)
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24))));
+  const uint32_t magnitude_bits = bits & 0x7fffffff;
+  const uint32_t rounded = magnitude_bits + 0xfff + (magnitude_bits >> 13 & 1);
+  return static_cast<uint16_t>(sign | ((rounded >> 13) - (112u << 10)));
+}
+
+uint16_t float_to_bfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return 0x7fc0;
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// Float to integer as the device converts: saturating, NaN gives zero.
+int64_t to_integer(Number value) {
+  if (!value.floating) return value.integer;
+  if (std::isnan(value.real)) return 0;
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (value.real >= kLimit) return std::numeric_limits<int64_t>::max();
+  if (value.real < -kLimit) return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value.real);
+}
+
+template <typename T>
+T read(const void* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
+template <typename T>
+void write(void* bytes, T value) {
+  std::memcpy(bytes, &value, sizeof(value));
+}
+
+}  // namespace
+
+uint32_t element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::kNone:
+      return 0;
+    case ElementType::kInt8:
+    case ElementType::kUint8:
+    case ElementType::kBool:
+    case ElementType::kOpaque1:
+      return 1;
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
+    case ElementType::kInt16:
+    case ElementType::kUint16:
+      return 2;
+    case ElementType::kFloat32:
+    case ElementType::kInt32:
+    case ElementType::kUint32:
+    case ElementType::kOpaque4:
+      return 4;
+    case ElementType::kFloat64:
+    case ElementType::kInt64:
+    case ElementType::kUint64:
+    case ElementType::kOpaque8:
+      return 8;
+    case ElementType::kOpaque16:
+      return 16;
+  }
+  return 0;
+}
+
+bool is_computable(ElementType type) {
+  // Unsigned 64-bit values do not fit a Number.
+  return type > ElementType::kNone && type <= ElementType::kBool && type != ElementType::kUint64;
+}
+
+bool is_floating(ElementType type) { return type >= ElementType::kFloat64 && type <= ElementType::kBfloat16; }
+
+ElementType element_type(std::string_view name) {
+  struct Known {
+    std::string_view name;
+    ElementType type;
+  };
+  static constexpr Known kKnown[] = {
+      {"float", ElementType::kFloat32},
+      {"double", ElementType::kFloat64},
+      {"c10::Half", ElementType::kFloat16},
+      {"c10::BFloat16", ElementType::kBfloat16},
+      {"long", ElementType::kInt64},
+      {"long long", ElementType::kInt64},
+      {"int", ElementType::kInt32},
+      {"short", ElementType::kInt16},
+      {"signed char", ElementType::kInt8},
+      {"char", ElementType::kInt8},
+      {"unsigned char", ElementType::kUint8},
+      {"unsigned short", ElementType::kUint16},
+      {"unsigned int", ElementType::kUint32},
+      {"unsigned long", ElementType::kUint64},
+      {"bool", ElementType::kBool},
+      {"c10::complex<c10::Half>", ElementType::kOpaque4},
+      {"c10::complex<c10::BFloat16>", ElementType::kOpaque4},
+      {"c10::complex<float>", ElementType::kOpaque8},
+      {"c10::complex<double>", ElementType::kOpaque16},
+      {"c10::qint8", ElementType::kOpaque1},
+      {"c10::quint8", ElementType::kOpaque1},
+      {"c10::qint32", ElementType::kOpaque4},
+  };
+  for (const Known& known : kKnown)
+    if (known.name == name) return known.type;
+  return name.starts_with("c10::Float8_") ? ElementType::kOpaque1 : ElementType::kNone;
+}
+
+ElementType element_type_of_scalar(uint8_t scalar_type) {
+  static constexpr ElementType kTypes[] = {
+      ElementType::kUint8,   ElementType::kInt8,    ElementType::kInt16,    ElementType::kInt32,
+      ElementType::kInt64,   ElementType::kFloat16, ElementType::kFloat32,  ElementType::kFloat64,
+      ElementType::kOpaque4, ElementType::kOpaque8, ElementType::kOpaque16, ElementType::kBool,
+      ElementType::kOpaque1, ElementType::kOpaque1, ElementType::kOpaque4,  ElementType::kBfloat16};
+  if (scalar_type < std::size(kTypes)) return kTypes[scalar_type];
+  if (scalar_type >= 23 && scalar_type <= 26) return ElementType::kOpaque1;  // the 8-bit floating types
+  if (scalar_type == 27) return ElementType::kUint16;
+  if (scalar_type == 28) return ElementType::kUint32;
+  if (scalar_type == 29) return ElementType::kUint64;
+  return ElementType::kNone;
+}
+
+ElementType operation_type(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBfloat16 ? ElementType::kFloat32 : type;
+}
+
+Number load_number(const void* bytes, ElementType type) {
+  switch (type) {
+    case ElementType::kFloat64:
+      return Number::of(read<double>(bytes));
+    case ElementType::kFloat32:
+      return Number::of(static_cast<double>(read<float>(bytes)));
+    case ElementType::kFloat16:
+      return Number::of(static_cast<double>(half_to_float(read<uint16_t>(bytes))));
+    case ElementType::kBfloat16:
+      return Number::of(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(bytes)) << 16)));
+    case ElementType::kInt64:
+      return Number::of(read<int64_t>(bytes));
+    case ElementType::kInt32:
+      return Number::of(int64_t{read<int32_t>(bytes)});
+    case ElementType::kInt16:
+      return Number::of(int64_t{read<int16_t>(bytes)});
+    case ElementType::kInt8:
+      return Number::of(int64_t{read<int8_t>(bytes)});
+    case ElementType::kUint8:
+      return Number::of(int64_t{read<uint8_t>(bytes)});
+    case ElementType::kUint16:
+      return Number::of(int64_t{read<uint16_t>(bytes)});
+    case ElementType::kUint32:
+      return Number::of(int64_t{read<uint32_t>(bytes)});
+    case ElementType::kBool:
+      return Number::of(read<uint8_t>(bytes) != 0);
+    default:
+      return {};
+  }
+}
+
+void store_number(Number value, ElementType type, void* bytes) {
+  switch (type) {
+    case ElementType::kFloat64:
+      return write(bytes, value.as_real());
+    case ElementType::kFloat32:
+      return write(bytes, static_cast<float>(value.as_real()));
+    case ElementType::kFloat16:
+      return write(bytes, float_to_half(static_cast<float>(value.as_real())));
+    case ElementType::kBfloat16:
+      return write(bytes, float_to_bfloat16(static_cast<float>(value.as_real())));
+    case ElementType::kInt64:
+      return write(bytes, to_integer(value));
+    case ElementType::kInt32:
+    case ElementType::kUint32:
+      return write(bytes, static_cast<uint32_t>(to_integer(value)));
+    case ElementType::kInt16:
+    case ElementType::kUint16:
+      return write(bytes, static_cast<uint16_t>(to_integer(value)));
+    case ElementType::kInt8:
+    case ElementType::kUint8:
+      return write(bytes, static_cast<uint8_t>(to_integer(value)));
+    case ElementType::kBool:
+      return write(bytes, static_cast<uint8_t>(value.as_bool()));
+    default:
+      return;
+  }
+}
+
+Number convert_number(Number value, ElementType type) {
+  unsigned char bytes[8];
+  store_number(value, type, bytes);
+  return load_number(bytes, type);
+}
+
+}  // namespace maya::device

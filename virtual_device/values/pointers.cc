@@ -1,0 +1,97 @@
+// Kernels about which nothing is known: whatever their pointers reach may have been written.
+#include <algorithm>
+
+#include "virtual_device/values/effect.h"
+
+namespace maya::device {
+
+namespace {
+
+constexpr uint32_t kMaximumScalars = 8;
+constexpr uint64_t kSmallAllocation_bytes = 2ull << 20;
+// Frameworks keep many unrelated small tensors, such as a loss scale, in one small block. There a kernel is taken to
+// write no more than this for each of its threads, rounded up to the block's granule.
+constexpr uint64_t kWrittenPerThread_bytes = 64;
+constexpr uint64_t kGranule_bytes = 512;
+
+class PointerEffect : public Effect {
+ public:
+  struct Word {
+    uint32_t parameter, offset;
+  };
+  explicit PointerEffect(std::vector<Word> words) : words_(std::move(words)) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    for (const Word& word : words_) {
+      const auto address = argument<Address>(launch, word.parameter, word.offset);
+      if (!memory.in_device_range(address) || !memory.maybe_known(address)) continue;
+      forget_reach(launch, memory, address);
+    }
+  }
+
+ private:
+  static void forget_reach(const Launch& launch, Memory& memory, Address address) {
+    Allocation allocation;
+    if (!memory.find(address, &allocation)) return;
+    const uint64_t left = memory.bytes_to_end(address);
+    uint64_t reach = left;
+    if (allocation.bytes <= kSmallAllocation_bytes) {
+      const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] *
+                               launch.block[1] * launch.block[2];
+      const uint64_t bytes = std::min(threads, kSmallAllocation_bytes) * kWrittenPerThread_bytes;
+      reach = std::min(left, std::max(kGranule_bytes, (bytes + kGranule_bytes - 1) / kGranule_bytes * kGranule_bytes));
+    }
+    memory.make_unknown(address, reach);
+    count_made_unknown();
+  }
+
+  std::vector<Word> words_;
+};
+
+std::string_view plain_type(std::string_view type) {
+  constexpr std::string_view kRestrict = " __restrict__";
+  if (type.ends_with(kRestrict)) type.remove_suffix(kRestrict.size());
+  return type;
+}
+
+bool is_pointer(std::string_view type) { return plain_type(type).ends_with('*'); }
+bool is_pointer_to_const(std::string_view type) { return plain_type(type).ends_with(" const*"); }
+
+bool is_floating_type(std::string_view type) {
+  return type == "float" || type == "double" || type == "c10::Half" || type == "c10::BFloat16";
+}
+
+// Structs that hold inputs only, in kernels of PyTorch whose output is another parameter: concatenation, and norms over
+// lists of tensors.
+bool holds_inputs(const KernelName& name, std::string_view type) {
+  if (type.find("CatArrInputTensorMetadata<") != std::string_view::npos) return true;
+  if (type.find("TensorListMetadata<") == std::string_view::npos || name.template_arguments.size() < 2) return false;
+  const std::string_view functor = name.template_arguments[1];
+  return functor.starts_with("at::native::LpNormFunctor<") || functor.starts_with("at::native::LpMaxFunctor<");
+}
+
+}  // namespace
+
+std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars) {
+  std::vector<PointerEffect::Word> words;
+  const bool typed = name.parameters.size() == kernel.parameters.size();
+  // Sizes count as shapes only where the kernel is not one of PyTorch's: those take sizes from structs, seeds and
+  // factors as plain scalars too.
+  const bool takes_scalars = !name.function.starts_with("at::");
+  for (uint32_t i = 0; i < kernel.parameters.size(); ++i) {
+    const KernelParameter& parameter = kernel.parameters[i];
+    const std::string_view type = typed ? std::string_view(name.parameters[i]) : std::string_view();
+    const bool scalar = parameter.size == 4 || parameter.size == 8;
+    if (takes_scalars && scalar && scalars->size() < kMaximumScalars && !is_pointer(type) && !is_floating_type(type))
+      scalars->push_back({static_cast<uint16_t>(i), 0, static_cast<uint16_t>(parameter.offset),
+                          static_cast<uint16_t>(parameter.size)});
+    if (is_pointer_to_const(type) || holds_inputs(name, type)) continue;
+    // Pointers are aligned, also inside structs: only words at multiples of 8 of the parameter block can be one.
+    const uint32_t first = (8 - parameter.offset % 8) % 8;
+    for (uint32_t offset = first; offset + 8 <= parameter.size; offset += 8) words.push_back({i, offset});
+  }
+  return std::make_unique<PointerEffect>(std::move(words));
+}
+
+}  // namespace maya::device
