@@ -49,6 +49,12 @@ constexpr Tile kTiles[] = {{256, 128, 0}, {128, 256, 0}, {192, 128, 0}, {128, 19
 constexpr int kSplits[] = {1, 2, 4, 8, 16};
 constexpr double kLeastSplitDepth_k = 128;
 
+// Kernels on the ordinary units (32-bit floats without TF32) lose less with small tiles than tensor-core kernels do.
+// Fitted to the fp32 tables of NeuSight (A100 PCIe, H100).
+constexpr double kOrdinaryTileEfficiency[kTileClasses] = {0.88, 0.88, 0.82, 0.72, 0.52};
+constexpr double kOrdinaryPrologue_k = 32;
+constexpr double kOrdinarySustainedFraction = 0.84;
+
 // Main-loop efficiency of other types relative to 16-bit floats.
 double type_factor(DataType type, bool tensor_cores) {
   if (!tensor_cores) return 1.0;
@@ -74,6 +80,9 @@ double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape) {
   const double efficiency = type_factor(shape.type, shape.tensor_cores) * (1 - c.power_slope * power);
   const double peak_per_multiprocessor_ns = peak / multiprocessors * efficiency * 1e-9;
 
+  const double* tile_efficiency = shape.tensor_cores ? c.tile_efficiency : kOrdinaryTileEfficiency;
+  const double prologue_k = shape.tensor_cores ? c.prologue_k : kOrdinaryPrologue_k;
+
   double best = 0;
   for (const Tile& tile : kTiles) {
     const double tiles = std::ceil(shape.m / tile.m) * std::ceil(shape.n / tile.n) * shape.batch;
@@ -83,16 +92,17 @@ double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape) {
       const double units = tiles * split;
       const double even = units / multiprocessors;
       const double waves = c.wave_quantisation * std::ceil(even) + (1 - c.wave_quantisation) * std::max(1.0, even);
-      const double compute = waves * 2 * tile.m * tile.n * (depth + c.prologue_k) /
-                             (peak_per_multiprocessor_ns * c.tile_efficiency[tile.tile_class]);
-      const double traffic = units * (tile.m + tile.n) * (depth + c.prologue_k) * shape.element_bytes / l2_bytes_per_ns;
+      const double compute = waves * 2 * tile.m * tile.n * (depth + prologue_k) /
+                             (peak_per_multiprocessor_ns * tile_efficiency[tile.tile_class]);
+      const double traffic = units * (tile.m + tile.n) * (depth + prologue_k) * shape.element_bytes / l2_bytes_per_ns;
       double time = std::max(compute, traffic);
       // Partial sums are written and read back as 32-bit floats.
       if (split > 1) time += c.split_ns + split * shape.m * shape.n * shape.batch * 8 / l2_bytes_per_ns;
       if (best == 0 || time < best) best = time;
     }
   }
-  best = std::max(best, flops / (peak * c.sustained_fraction) * 1e9);
+  const double ceiling = shape.tensor_cores ? c.sustained_fraction : kOrdinarySustainedFraction;
+  best = std::max(best, flops / (peak * ceiling) * 1e9);
   const double memory = shape.bytes / (profile.memory_bandwidth * c.memory_efficiency) * 1e9;
   const double larger = std::max(best, memory), smaller = std::min(best, memory);
   if (larger <= 0) return c.floor_ns;

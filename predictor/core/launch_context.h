@@ -5,6 +5,7 @@
 
 #include "predictor/core/estimate.h"
 #include "predictor/core/kernel_name.h"
+#include "predictor/core/limits.h"
 
 namespace maya::model {
 

@@ -22,6 +22,12 @@ double peak_of(const device::DeviceProfile& profile, DataType type, bool tensor_
 // max(flops / peak, bytes / memory bandwidth, shortest kernel), in nanoseconds.
 double roofline_ns(const device::DeviceProfile& profile, const Work& work);
 
+// A size as an integer for a shape: rounded down, from 0 to 2^62, so that no launch configuration overflows it.
+inline int64_t whole(double value) {
+  constexpr double kMost = 4611686018427387904.0;
+  return value >= kMost ? int64_t{1} << 62 : value > 0 ? static_cast<int64_t>(value) : 0;
+}
+
 inline double bytes_of(const Work& work) { return work.read_bytes + work.written_bytes; }
 
 }  // namespace maya::model

@@ -11,13 +11,13 @@ namespace {
 double bandwidth_share(Family family, bool backward, bool strided) {
   switch (family) {
     case Family::kElementwise:
-      return strided ? 0.45 : 0.85;
+      return strided ? 0.50 : 0.85;
     case Family::kFill:
       return 0.88;
     case Family::kCopy:
       return 0.80;
     case Family::kNormalization:
-      return backward ? 0.60 : 0.78;
+      return backward ? 0.60 : 0.70;
     case Family::kSoftmax:
       return backward ? 0.80 : 0.75;
     case Family::kReduction:
@@ -25,7 +25,7 @@ double bandwidth_share(Family family, bool backward, bool strided) {
     case Family::kEmbedding:
       return backward ? 0.35 : 0.65;
     case Family::kIndex:
-      return 0.50;
+      return 0.30;
     case Family::kOptimizer:
       return 0.84;
     case Family::kRandom:

@@ -20,11 +20,11 @@ Work sized(const OperationRecord& record) {
 OperationRecord record_of(double batch, double heads, double queries, double head_dim, DataType type, bool causal,
                           bool backward, Implementation implementation) {
   OperationRecord record(Family::kAttention, "");
-  record.set(Key::kBatch, static_cast<int64_t>(batch))
-      .set(Key::kHeads, static_cast<int64_t>(heads))
-      .set(Key::kSeqQ, static_cast<int64_t>(queries))
-      .set(Key::kSeqKv, static_cast<int64_t>(queries))
-      .set(Key::kHeadDim, static_cast<int64_t>(head_dim))
+  record.set(Key::kBatch, whole(batch))
+      .set(Key::kHeads, whole(heads))
+      .set(Key::kSeqQ, whole(queries))
+      .set(Key::kSeqKv, whole(queries))
+      .set(Key::kHeadDim, whole(head_dim))
       .set(Key::kDataType, static_cast<int64_t>(type == DataType::kNone ? DataType::kBfloat16 : type))
       .set(Key::kCausal, causal)
       .set(Key::kDirection, backward)

@@ -185,6 +185,8 @@ bool elementwise_work(const LaunchContext& context, Work* work) {
       // The functor is the first type that is neither a count nor the pointer array.
       if (number_in(argument, -1) >= 0 || pointers_in(argument) > 0) continue;
       array_kernel(context, argument, tensors, kElementsOfThread, work);
+      // One element at a time, often with a cast: as slow as strided access.
+      work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
       return true;
     }
     return false;
@@ -209,8 +211,7 @@ bool elementwise_work(const LaunchContext& context, Work* work) {
   if (leaf == "fused_dropout_kernel_vec" || leaf == "fused_dropout_kernel" || leaf == "masked_scale_kernel") {
     const DataType type = type_named(context.name.argument(0));
     const double bytes = std::max(data_type_bits(type) / 8.0, 2.0);
-    const double elements =
-        static_cast<double>(context.scalar(0, static_cast<int64_t>(context.threads() * kElementsOfThread)));
+    const double elements = static_cast<double>(context.scalar(0, whole(context.threads() * kElementsOfThread)));
     set_streaming(work, Family::kRandom, type, elements, bytes, bytes + 1);  // and a mask of one byte each
     return true;
   }

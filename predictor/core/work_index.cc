@@ -70,8 +70,7 @@ bool gather_work(const LaunchContext& context, Work* work) {
     // (element count, functor): an element and its index read, an element written.
     const double bytes = element_bytes(name.argument(2), 4);
     const double of_thread = static_cast<double>(number_in(name.argument(1), 4));
-    const double elements =
-        static_cast<double>(context.scalar_at(0, static_cast<int64_t>(context.threads() * of_thread)));
+    const double elements = static_cast<double>(context.scalar_at(0, whole(context.threads() * of_thread)));
     set_streaming(work, Family::kIndex, first_type_in(name.argument(2)), elements, bytes + 8, bytes);
     return true;
   }
@@ -88,13 +87,13 @@ bool gather_work(const LaunchContext& context, Work* work) {
   return false;
 }
 
-// A block of CatArrayBatchedCopy walks over its input in grid strides; grids are sized for one pass of 16 bytes a
+// A block of CatArrayBatchedCopy walks over its input in grid strides; grids hold about two passes of 16 bytes a
 // thread.
 bool concatenation_work(const LaunchContext& context, Work* work) {
   if (!context.name.leaf.starts_with("CatArrayBatchedCopy")) return false;
-  constexpr double kPass_bytes = 16;
-  set_streaming(work, Family::kCopy, first_type_in(context.name.argument(0)), context.threads(), kPass_bytes,
-                kPass_bytes);
+  constexpr double kThread_bytes = 32;
+  set_streaming(work, Family::kCopy, first_type_in(context.name.argument(0)), context.threads(), kThread_bytes,
+                kThread_bytes);
   work->guessed = true;
   return true;
 }

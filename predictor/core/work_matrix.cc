@@ -9,7 +9,7 @@ namespace maya::model {
 namespace {
 
 constexpr size_t kNotFound = std::string_view::npos;
-constexpr int64_t kGuessedDepth = 2048;
+constexpr int64_t kGuessedDepth = 512;
 
 struct Tile {
   int64_t m = 128, n = 128;
@@ -50,7 +50,7 @@ bool matrix_work(const LaunchContext& context, Work* work) {
   const DataType type = type_in(text);
   OperationRecord record(Family::kGemm, "");
   record.set(Key::kM, tile.m)
-      .set(Key::kN, tile.n * static_cast<int64_t>(std::max(context.blocks(), 1.0)))
+      .set(Key::kN, whole(static_cast<double>(tile.n) * std::max(context.blocks(), 1.0)))
       .set(Key::kK, kGuessedDepth)
       .set(Key::kTypeA, static_cast<int64_t>(type));
   *work = work_of(record);

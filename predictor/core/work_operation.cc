@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "predictor/core/estimate.h"
+#include "predictor/core/limits.h"
 
 namespace maya {
 namespace {
@@ -104,10 +105,10 @@ void convolution_work(const OperationRecord& operation, Work* work) {
   const double element = bytes_per_element(type);
   work->read_bytes = (batch * channels * height * width + filters * depth) * element;
   work->written_bytes = pixels * filters * element;
-  work->shape.set(Key::kM, static_cast<int64_t>(pixels))
-      .set(Key::kN, static_cast<int64_t>(filters / groups))
-      .set(Key::kK, static_cast<int64_t>(depth))
-      .set(Key::kGroups, groups > 1 ? static_cast<int64_t>(groups) : 0);
+  work->shape.set(Key::kM, model::whole(pixels))
+      .set(Key::kN, model::whole(filters / groups))
+      .set(Key::kK, model::whole(depth))
+      .set(Key::kGroups, groups > 1 ? model::whole(groups) : 0);
 }
 
 // Tensors of `elements` read and written by one pass of a family.

@@ -18,7 +18,7 @@ void set_rows(Work* work, Family family, DataType type, double rows, double colu
               double written_each, bool backward) {
   set_streaming(work, family, type == DataType::kNone ? DataType::kFloat32 : type, rows * columns, read_each,
                 written_each);
-  work->shape.set(Key::kRows, static_cast<int64_t>(rows)).set(Key::kColumns, static_cast<int64_t>(columns));
+  work->shape.set(Key::kRows, whole(rows)).set(Key::kColumns, whole(columns));
   work->shape.set(Key::kDirection, backward ? 1 : 0);
 }
 
@@ -41,9 +41,8 @@ bool softmax_work(const LaunchContext& context, Work* work) {
     const double most_columns = std::pow(2.0, static_cast<double>(number_in(name.argument(3), 10)));
     // softmax_warp_*: a warp takes one row, or two of at most 128 elements.
     const double warps = context.blocks() * context.launch.block[1];
-    const double rows =
-        static_cast<double>(context.scalar_at(first, static_cast<int64_t>(warps * (most_columns <= 128 ? 2 : 1))));
-    const double columns = static_cast<double>(context.scalar_at(first + 8, static_cast<int64_t>(most_columns)));
+    const double rows = static_cast<double>(context.scalar_at(first, whole(warps * (most_columns <= 128 ? 2 : 1))));
+    const double columns = static_cast<double>(context.scalar_at(first + 8, whole(most_columns)));
     const double in = bytes_of_type(name.argument(0), 4), out = bytes_of_type(name.argument(1), 4);
     set_rows(work, Family::kSoftmax, type_named(name.argument(0)), rows, columns, backward ? 2 * out : in,
              backward ? in : out, backward);
@@ -58,7 +57,7 @@ bool softmax_work(const LaunchContext& context, Work* work) {
              backward ? 2 * out : in, backward ? in : out, backward);
     // The form that keeps no row in shared memory or registers reads its input once more for each of maximum, sum and
     // result.
-    if (name.leaf == "cunn_SoftMaxForward") work->read_bytes *= 2;
+    if (name.leaf == "cunn_SoftMaxForward") work->read_bytes *= 1.5;
     return true;
   }
   return false;
@@ -177,8 +176,9 @@ bool reduction_work(const LaunchContext& context, Work* work) {
       work->written_bytes = outputs * bytes;
       return true;
     }
-    // setReduceConfig() gives a thread at least 16 elements before it spreads an output over more threads.
-    constexpr double kElementsOfThread = 16;
+    // setReduceConfig() gives a thread at least 16 elements before it spreads an output over more threads; large ones
+    // have more.
+    constexpr double kElementsOfThread = 32;
     set_rows(work, Family::kReduction, type, context.blocks(), context.threads_per_block() * kElementsOfThread, bytes,
              0, false);
     work->guessed = true;

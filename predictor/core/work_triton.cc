@@ -15,6 +15,8 @@ constexpr double kElement_bytes = 2.5;
 
 // Blocks of a pointwise kernel handle 1024 elements with 128 threads: what Inductor's heuristics choose most often.
 constexpr double kPointwiseElementsOfThread = 8;
+// A reduction in a loop visits its row several times over.
+constexpr double kLoopElementsOfThread = 32;
 constexpr double kGuessedTensors = 3;
 
 }  // namespace
@@ -39,7 +41,8 @@ bool triton_work(const LaunchContext& context, Work* work) {
   }
   work->guessed = counts == 0;
   if (counts == 0) {
-    elements = context.threads() * kPointwiseElementsOfThread;
+    elements =
+        context.threads() * (leaf.starts_with("triton_red_") ? kLoopElementsOfThread : kPointwiseElementsOfThread);
   } else if (counts > 3) {
     // Not the plain layout (dynamic shapes pass further sizes): the grid says how much there is at least.
     elements = context.threads() * kPointwiseElementsOfThread;
