@@ -25,6 +25,11 @@ void WriteList::add_matrix(const void* address, uint64_t column_bytes, uint64_t 
     add(static_cast<const char*>(address) + column * pitch_bytes, column_bytes);
 }
 
+void WriteList::append(const WriteList& other) {
+  for (uint32_t i = 0; i < other.size(); ++i)
+    add(reinterpret_cast<const void*>(other.data()[i].address), other.data()[i].bytes);
+}
+
 bool read_pointer_array(const void* device_array, uint64_t count, std::vector<void*>* pointers) {
   const MayaTable* table = driver();
   if (table == nullptr || device_array == nullptr) return false;

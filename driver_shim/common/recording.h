@@ -15,6 +15,10 @@ namespace maya::shim {
 
 class WriteList {
  public:
+  WriteList() = default;
+  WriteList(const WriteList&) = delete;
+  WriteList& operator=(const WriteList&) = delete;
+
   static constexpr uint32_t kInlineRanges = 64;
 
   // Null addresses and empty ranges are left out.
@@ -23,6 +27,8 @@ class WriteList {
   // kInlineRanges columns with gaps between them; above that one range over everything, gaps included: what lies in the
   // gaps is then taken for unknown too.
   void add_matrix(const void* address, uint64_t column_bytes, uint64_t columns, uint64_t pitch_bytes);
+
+  void append(const WriteList& other);
 
   const MemoryRange* data() const { return overflow_.empty() ? inline_ : overflow_.data(); }
   uint32_t size() const { return overflow_.empty() ? count_ : static_cast<uint32_t>(overflow_.size()); }
