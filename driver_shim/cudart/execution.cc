@@ -107,10 +107,6 @@ cudaError_t launch_cooperative(const void* function, const dim3& grid, const dim
   return launch_function(function, grid, block, arguments, shared_bytes, stream, &attribute, 1);
 }
 
-// Configurations nested deeper than one: kernel<<<...>>>(f()) where f launches too. CUDA programs nest one or two deep.
-constexpr uint32_t kMaxConfigurations = 16;
-thread_local CallConfiguration nested_configurations[kMaxConfigurations];
-
 }  // namespace
 
 MAYA_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
@@ -150,26 +146,32 @@ MAYA_API cudaError_t cudaLaunchCooperativeKernel_ptsz(const void* function, dim3
   return launch_cooperative(function, grid, block, arguments, shared_bytes, own_stream(stream));
 }
 
+// Pushes and pops alternate, but for kernel<<<...>>>(f()) where f launches too: only then is a configuration put aside.
 MAYA_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {
   ThreadState& thread = thread_state;
-  if (thread.configurations == kMaxConfigurations) return fail(cudaErrorMissingConfiguration);
-  CallConfiguration& slot =
-      thread.configurations == 0 ? thread.configuration : nested_configurations[thread.configurations];
-  slot = {grid, block, shared_bytes, stream};
-  ++thread.configurations;
+  if (thread.configured) [[unlikely]] {
+    auto* outer = new (std::nothrow) OuterConfiguration{thread.configuration, thread.outer};
+    if (outer == nullptr) return fail(cudaErrorMemoryAllocation);
+    thread.outer = outer;
+  }
+  thread.configuration = {grid, block, shared_bytes, stream};
+  thread.configured = true;
   return 0;
 }
 
 MAYA_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
   ThreadState& thread = thread_state;
-  if (thread.configurations == 0) return fail(cudaErrorMissingConfiguration);
-  --thread.configurations;
-  const CallConfiguration& slot =
-      thread.configurations == 0 ? thread.configuration : nested_configurations[thread.configurations];
-  *grid = slot.grid;
-  *block = slot.block;
-  *shared_bytes = slot.shared_bytes;
-  *static_cast<cudaStream_t*>(stream) = slot.stream;
+  if (!thread.configured) return fail(cudaErrorMissingConfiguration);
+  *grid = thread.configuration.grid;
+  *block = thread.configuration.block;
+  *shared_bytes = thread.configuration.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = thread.configuration.stream;
+  thread.configured = thread.outer != nullptr;
+  if (thread.outer != nullptr) [[unlikely]] {
+    const std::unique_ptr<OuterConfiguration> outer(thread.outer);
+    thread.configuration = outer->configuration;
+    thread.outer = outer->next;
+  }
   return cudaSuccess;
 }
 

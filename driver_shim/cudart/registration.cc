@@ -55,8 +55,8 @@ Registry& registry() {
   return *instance;
 }
 
-KernelTable::Slot no_slots[1];
-constexpr KernelTable kEmptyTable{63, 0, no_slots};
+KernelTable::Slot no_slots[2];
+constexpr KernelTable kEmptyTable{63, 1, no_slots};
 constinit std::atomic<cudaError_t> resolution_error{cudaErrorInvalidDeviceFunction};
 
 // Registration has no way to report an error: what does not fit into memory stays unregistered, and its launch says so.

@@ -39,14 +39,19 @@ struct CallConfiguration {
   size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
 };
+struct OuterConfiguration {
+  CallConfiguration configuration;
+  OuterConfiguration* next;
+};
 
 // State of one host thread. Small: it lives in the static thread-local block, which programs that dlopen libraries have
 // little of.
 struct ThreadState {
   cudaError_t last_error = cudaSuccess;
   int device = 0;  // ordinal chosen by cudaSetDevice; a context made current through the driver takes precedence
-  uint32_t configurations = 0;      // pushed and not yet popped
-  CallConfiguration configuration;  // the first of them
+  bool configured = false;
+  CallConfiguration configuration;      // pushed and not yet popped, when configured
+  OuterConfiguration* outer = nullptr;  // those pushed before it
 };
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
