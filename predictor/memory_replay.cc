@@ -63,6 +63,7 @@ class Replay {
   MemoryReplay result_;
   std::map<uint32_t, Device> devices_;
   std::optional<MemoryFailure> open_failure_;  // of the traced run, not survived so far
+  bool allocated_since_failure_ = false;
   std::optional<MemoryFailure> replayed_failure_;
   uint64_t needed_bytes_ = 0;  // by the failed allocation of the run, with what was held
 };
@@ -130,6 +131,7 @@ void Replay::allocate(uint32_t event, const proto::Allocation& allocation) {
   if (layer == proto::LAYER_DRIVER || !on_device) return;
   ensure_context(event, allocation.device());
   if (layer == proto::LAYER_CONTEXT) return;
+  allocated_since_failure_ = true;
   if (open_failure_ && allocation.device() == open_failure_->device &&
       allocation.bytes() >= open_failure_->requested_bytes) {
     ++result_.failures_survived;
@@ -152,7 +154,12 @@ void Replay::free(uint32_t event, const proto::Free& freed) {
 }
 
 void Replay::failed_in_run(uint32_t event, const proto::AllocationFailure& failure) {
-  if (open_failure_) return;
+  // A memory manager that gives back what it caches asks once more; the error that its user sees has the figures of the
+  // last attempt.
+  const bool asks_again = open_failure_ && !allocated_since_failure_ && open_failure_->device == failure.device() &&
+                          open_failure_->requested_bytes == failure.requested_bytes();
+  if (open_failure_ && !asks_again) return;
+  allocated_since_failure_ = false;
   MemoryFailure& open = open_failure_.emplace();
   open.call = failure.call();
   open.event = event;

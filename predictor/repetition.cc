@@ -16,6 +16,8 @@ constexpr size_t kCandidates = 64;
 constexpr double kEquallyGood = 0.98;
 // A repetition of whole units is preferred to one of halves unless it explains much less.
 constexpr double kMuchLess = 0.7;
+// Steps that make up a smaller part of the sequence are a coincidence.
+constexpr double kLeastPart = 0.3;
 
 struct Interval {
   size_t begin;
@@ -24,8 +26,8 @@ struct Interval {
 
 struct Candidate {
   size_t period = 0;
-  size_t covered = 0;
-  std::vector<Interval> regions;  // disjoint, ascending
+  size_t covered = 0;             // tokens that equal the one a period before or after
+  std::vector<Interval> regions;  // from the first of the tokens of a run to the last; disjoint, ascending
 };
 
 uint64_t gram(std::span<const Token> tokens, size_t at, size_t length) {
@@ -67,6 +69,7 @@ Candidate evaluate(std::span<const Token> tokens, size_t period, size_t shortest
       continue;
     }
     if (run > 0 && run >= shortest) {
+      candidate.covered += run + std::min(run, period);
       const Interval region{i - run - period, i};
       if (!candidate.regions.empty() && candidate.regions.back().end >= region.begin) {
         candidate.regions.back().end = region.end;
@@ -76,7 +79,10 @@ Candidate evaluate(std::span<const Token> tokens, size_t period, size_t shortest
     }
     run = 0;
   }
-  for (const Interval& region : candidate.regions) candidate.covered += region.end - region.begin;
+  // Neighbouring runs may share tokens.
+  size_t in_regions = 0;
+  for (const Interval& region : candidate.regions) in_regions += region.end - region.begin;
+  candidate.covered = std::min(candidate.covered, in_regions);
   return candidate;
 }
 
@@ -208,6 +214,7 @@ Repetition find_repetition(std::span<const Token> tokens) {
   result.starts.assign(earlier.rbegin(), earlier.rend());
   result.starts.insert(result.starts.end(), starts.begin(), starts.end());
   result.end = end;
+  if (static_cast<double>(end - result.starts.front()) < kLeastPart * static_cast<double>(tokens.size())) return {};
   return result;
 }
 

@@ -38,9 +38,10 @@ struct Work {
 };
 
 struct StreamState {
-  uint32_t tail = kNone;  // last work enqueued, whether ended or not
-  uint64_t last_end_ns = 0;
-  bool used = false;  // a real piece of work has ended on it
+  uint32_t tail = kNone;          // last work enqueued, whether ended or not
+  uint64_t last_end_ns = 0;       // of anything on it
+  uint64_t last_work_end_ns = 0;  // of real work
+  bool used = false;              // a real piece of work has ended on it
   uint32_t active_position = kNone;
 };
 
@@ -269,8 +270,8 @@ void Simulator::maybe_ready(uint32_t index) {
   Work& w = work_[index];
   if (w.pending != 0) return;
   const StreamState& stream = streams_[call(index).stream];
-  uint64_t others = w.after_ns;
-  if (stream.used) others = std::max(others, stream.last_end_ns + (w.marker ? 0 : program_.queued_gap_ns));
+  uint64_t others = std::max(w.after_ns, stream.last_end_ns);
+  if (stream.used && !w.marker) others = std::max(others, stream.last_work_end_ns + program_.queued_gap_ns);
   const uint64_t ready = std::max({w.earliest_ns, others, now_ns_});
   result_.launched_late[index] = !w.marker && w.earliest_ns > others;
   if (ready > now_ns_) {
@@ -355,6 +356,7 @@ void Simulator::end(uint32_t index) {
   stream.last_end_ns = std::max(stream.last_end_ns, now_ns_);
   if (!w.marker) {
     stream.used = true;
+    stream.last_work_end_ns = now_ns_;
     release_engine(c);
   }
   if (stream.tail == index) {

@@ -1,0 +1,120 @@
+// The unit that repeats, found in sequences written out as letters: one token a letter, O and P are optimizer work.
+#include "predictor/repetition.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace maya::predictor;
+
+namespace {
+
+std::vector<Token> tokens(const std::string& text) {
+  std::vector<Token> list;
+  for (const char c : text) list.push_back({static_cast<uint64_t>(c), c == 'O' || c == 'P'});
+  return list;
+}
+
+std::string times(int count, const std::string& text) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+// A model of `layers` layers: forward, backward; the layers repeat inside a step.
+std::string model(int layers) { return "e" + times(layers, "abcd") + "hl" + "LH" + times(layers, "DdCBbA") + "E"; }
+
+}  // namespace
+
+TEST_CASE("equal steps after initial copies") {
+  const std::string step = model(12) + "OP";
+  const std::string init = "xyzxyxxyzz";
+  const Repetition r = find_repetition(tokens(init + times(5, step)));
+  CHECK(r.period == step.size());
+  REQUIRE(r.starts.size() == 5);
+  CHECK(r.starts.front() == init.size());
+  CHECK(r.starts.back() == init.size() + 4 * step.size());
+  CHECK(r.end == init.size() + 5 * step.size());
+}
+
+TEST_CASE("three steps, the first of which also makes optimizer state") {
+  const std::string step = model(12) + "OP";
+  const std::string init = times(12, "xyz");
+  const std::string first = model(12) + times(60, "ff") + "OP";
+  const Repetition r = find_repetition(tokens(init + first + step + step));
+  CHECK(r.period == step.size());
+  REQUIRE(r.starts.size() == 3);
+  CHECK(r.starts[0] == init.size());
+  CHECK(r.starts[1] == init.size() + first.size());
+  CHECK(r.starts[2] == init.size() + first.size() + step.size());
+}
+
+TEST_CASE("three steps of a deep model without recognised optimizer work") {
+  const std::string step = model(48) + "uvwuvwuvw";
+  const std::string first = model(48) + times(20, "ff") + "uvwuvwuvw";
+  const Repetition r = find_repetition(tokens(times(40, "x") + first + step + step));
+  CHECK(r.period == step.size());
+  CHECK(r.starts.size() == 3);
+}
+
+TEST_CASE("two steps, the first of which also makes optimizer state") {
+  const std::string step = model(12) + "OP";
+  const std::string first = model(12) + times(30, "f") + "OP";
+  const Repetition r = find_repetition(tokens("xxyyz" + first + step));
+  REQUIRE(r.starts.size() == 2);
+  CHECK(r.starts[0] == 5);
+  CHECK(r.starts[1] == 5 + first.size());
+  CHECK(r.end == 5 + first.size() + step.size());
+}
+
+TEST_CASE("gradient accumulation: micro-batches are not steps") {
+  const std::string step = times(8, model(6)) + "OP";
+  const Repetition r = find_repetition(tokens(times(4, step)));
+  CHECK(r.period == step.size());
+  CHECK(r.starts.size() == 4);
+}
+
+TEST_CASE("logging every few steps does not make a step of ten") {
+  const std::string step = model(12) + "OP";
+  const Repetition r = find_repetition(tokens(times(3, times(10, step) + "qrs")));
+  CHECK(r.period == step.size());
+  CHECK(r.starts.size() == 30);
+}
+
+TEST_CASE("inference: the layers of a model are not steps") {
+  const std::string step = "et" + times(24, "abcdmn") + "hls";
+  const Repetition r = find_repetition(tokens(times(6, step)));
+  CHECK(r.period == step.size());
+  CHECK(r.starts.size() == 6);
+}
+
+TEST_CASE("a tail that is no whole step is left out") {
+  const std::string step = model(12) + "OP";
+  const Repetition r = find_repetition(tokens(times(4, step) + "qqq"));
+  CHECK(r.starts.size() == 4);
+  CHECK(r.end == 4 * step.size());
+}
+
+TEST_CASE("nothing repeats, one token, none") {
+  CHECK(find_repetition(tokens("abcdefghijklmnopqrstuvwxyz")).period == 0);
+  CHECK(find_repetition(tokens("a")).period == 0);
+  CHECK(find_repetition({}).period == 0);
+}
+
+TEST_CASE("very short steps") {
+  const Repetition r = find_repetition(tokens(times(10, "abO")));
+  CHECK(r.period == 3);
+  CHECK(r.starts.size() == 10);
+}
+
+TEST_CASE("one operation over and over is one operation a step") {
+  const Repetition r = find_repetition(tokens(times(10, "a")));
+  CHECK(r.period == 1);
+}
+
+TEST_CASE("half a million tokens take well under a second") {
+  const std::string step = times(50, model(60)) + "OP";
+  const std::vector<Token> list = tokens(times(18, step));
+  CHECK(list.size() > 500'000);
+  const Repetition r = find_repetition(list);
+  CHECK(r.period == step.size());
+}

@@ -1,0 +1,128 @@
+#include "predictor/steps.h"
+
+#include <catch2/catch.hpp>
+
+#include "test/predictor/trace_builder.h"
+
+using namespace maya;
+using namespace maya::predictor;
+using maya::test::TraceBuilder;
+
+namespace {
+
+Steps steps_of(const TraceBuilder& builder, trace::LoadedTrace* keep = nullptr) {
+  trace::LoadedTrace trace = builder.load();
+  const device::DeviceProfile* profile = device::find_builtin_profile("h100-sxm");
+  REQUIRE(profile != nullptr);
+  Steps steps = find_steps(trace, estimate_trace(trace, *profile));
+  if (keep != nullptr) *keep = std::move(trace);
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("three training steps after the model's copies: one warm-up, two that count") {
+  TraceBuilder builder;
+  add_training(&builder, 3);
+  trace::LoadedTrace trace;
+  const Steps steps = steps_of(builder, &trace);
+  CHECK(steps.found_by == FoundBy::kRepetition);
+  REQUIRE(steps.steps.size() == 3);
+  CHECK(steps.warm_up == 1);
+  // Each step begins with the copy of its batch.
+  for (const Step& step : steps.steps) {
+    REQUIRE(trace.events[step.begin].kind == trace::EventKind::kCopy);
+    CHECK(trace.copies[trace.events[step.begin].index].bytes() == 4096);
+  }
+  CHECK(steps.steps[1].signature == steps.steps[2].signature);
+  CHECK(steps.steps[0].signature != steps.steps[1].signature);
+  CHECK(steps.steps[0].end <= steps.steps[1].begin);
+}
+
+TEST_CASE("many steps and two steps") {
+  TraceBuilder many;
+  add_training(&many, 12);
+  CHECK(steps_of(many).steps.size() == 12);
+  TraceBuilder two;
+  add_training(&two, 2);
+  const Steps steps = steps_of(two);
+  CHECK(steps.steps.size() == 2);
+  CHECK(steps.warm_up == 1);
+}
+
+TEST_CASE("work of another stream at changing places does not hide the steps") {
+  TraceBuilder builder;
+  builder.describe_stream(7, 1);
+  for (int step = 0; step < 6; ++step) {
+    for (int i = 0; i < 20; ++i) {
+      builder.after(1000).launch("kernel_" + std::to_string(i), 100);
+      if (i == 3 * step) {
+        builder.stream = 7;
+        builder.after(100).copy(proto::Copy::HOST_TO_DEVICE, 1 << 20, true, false);
+        builder.stream = 0;
+      }
+    }
+  }
+  CHECK(steps_of(builder).steps.size() == 6);
+}
+
+TEST_CASE("shapes that change from step to step: found by names") {
+  TraceBuilder builder;
+  for (int step = 0; step < 6; ++step)
+    for (int i = 0; i < 30; ++i)
+      builder.after(1000).launch("kernel_" + std::to_string(i), static_cast<uint32_t>(100 + step));
+  const Steps steps = steps_of(builder);
+  CHECK(steps.steps.size() == 6);
+  CHECK(steps.warm_up == 1);
+}
+
+TEST_CASE("ranges that mark steps win over repetition") {
+  for (const char* name : {"ProfilerStep#", "step ", "iteration_", "train_step:", "Training Step "}) {
+    TraceBuilder builder;
+    for (int step = 0; step < 4; ++step) {
+      builder.after(10).range(proto::RangeMark::PUSH, name + std::to_string(step));
+      for (int half = 0; half < 2; ++half)
+        for (int i = 0; i < 10; ++i) {
+          builder.range(proto::RangeMark::PUSH, "layer");
+          builder.after(1000).launch("kernel_" + std::to_string(i), 100);
+          builder.range(proto::RangeMark::POP, "");
+        }
+      builder.after(10).range(proto::RangeMark::POP, "");
+    }
+    const Steps steps = steps_of(builder);
+    CHECK(steps.found_by == FoundBy::kNvtx);
+    CHECK(steps.steps.size() == 4);
+    CHECK(steps.warm_up == 1);
+  }
+}
+
+TEST_CASE("ranges that are no steps are not taken for them") {
+  TraceBuilder builder;
+  for (int step = 0; step < 4; ++step)
+    for (int i = 0; i < 10; ++i) {
+      builder.range(proto::RangeMark::PUSH, "Optimizer.step#AdamW.step");
+      builder.after(1000).launch("kernel_" + std::to_string(i), 100);
+      builder.range(proto::RangeMark::POP, "");
+    }
+  const Steps steps = steps_of(builder);
+  CHECK(steps.found_by == FoundBy::kRepetition);
+  CHECK(steps.steps.size() == 4);
+}
+
+TEST_CASE("no repetition: everything from the first kernel on is one step") {
+  TraceBuilder builder;
+  for (int i = 0; i < 5; ++i)
+    builder.after(10).copy(proto::Copy::HOST_TO_DEVICE, 1000 + static_cast<uint64_t>(i), false, true);
+  for (int i = 0; i < 25; ++i) builder.after(10).launch("kernel_" + std::to_string(i), 10);
+  const Steps steps = steps_of(builder);
+  CHECK(steps.found_by == FoundBy::kNone);
+  REQUIRE(steps.steps.size() == 1);
+  CHECK(steps.warm_up == 0);
+  CHECK(steps.steps[0].begin == 5);
+}
+
+TEST_CASE("no device work, no step") {
+  TraceBuilder builder;
+  builder.allocate(1, 100);
+  CHECK(steps_of(builder).steps.empty());
+}
