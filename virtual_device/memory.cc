@@ -208,6 +208,25 @@ MemoryStatus Memory::remove_host(Address base, Allocation* removed) {
   return MemoryStatus::kOk;
 }
 
+bool Memory::remove_host_overlap(Address base, uint64_t bytes, Allocation* removed) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  auto entry = impl_->host.lower_bound(base + bytes);
+  if (entry == impl_->host.begin()) return false;
+  --entry;
+  if (entry->first + entry->second.bytes <= base) return false;
+  *removed = entry->second;
+  impl_->host.erase(entry);
+  return true;
+}
+
+std::vector<Allocation> Memory::host_memory_of(const void* context) const {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::vector<Allocation> found;
+  for (const auto& [base, entry] : impl_->host)
+    if (entry.context == context) found.push_back(entry);
+  return found;
+}
+
 bool Memory::maybe_known(Address address) const {
   return in_device_range(address) && impl_->filter.maybe_known(address - range_base_);
 }

@@ -44,6 +44,7 @@ struct Allocation {
   uint64_t id = 0;          // never reused: CU_POINTER_ATTRIBUTE_BUFFER_ID
   void* context = nullptr;  // owner, opaque here
   uint64_t host_alias = 0;  // host address of pinned or managed memory, 0 otherwise
+  uint32_t flags = 0;       // of host memory: as the program gave them
 };
 
 enum class MemoryStatus : uint8_t { kOk = 0, kOutOfMemory, kInvalidValue, kNotFound, kNoAddressSpace, kInUse };
@@ -124,6 +125,9 @@ class Memory {
   // --- host memory known to the driver (pinned, registered, managed): only for look-ups and pointer attributes ---
   MemoryStatus add_host(const Allocation& allocation);  // base = host address
   MemoryStatus remove_host(Address base, Allocation* removed);
+  // Removes one entry that overlaps [base, base + bytes); false when there is none.
+  bool remove_host_overlap(Address base, uint64_t bytes, Allocation* removed);
+  std::vector<Allocation> host_memory_of(const void* context) const;
 
   // --- bytes ---
   // All take device addresses inside live allocations; a range that leaves its allocation gives kInvalidValue.

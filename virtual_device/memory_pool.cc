@@ -84,7 +84,7 @@ bool MemoryPool::owns(Address address) const {
 
 void MemoryPool::trim_locked(uint64_t keep_bytes, std::vector<Allocation>* released) {
   for (auto chunk = chunks_.begin(); chunk != chunks_.end() && statistics_.reserved_bytes > keep_bytes;) {
-    if (chunk->second.used_bytes != 0) {
+    if (chunk->second.used_bytes != 0 || statistics_.reserved_bytes - chunk->second.bytes < keep_bytes) {
       ++chunk;
       continue;
     }

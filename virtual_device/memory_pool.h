@@ -40,7 +40,7 @@ class MemoryPool {
   // kNotFound when `base` is not an allocation of this pool.
   MemoryStatus free(Address base, Allocation* freed);
   bool owns(Address address) const;
-  // Gives chunks without allocations back while more than `keep_bytes` are reserved.
+  // Gives chunks without allocations back, as long as at least `keep_bytes` stay reserved.
   void trim(uint64_t keep_bytes, std::vector<Allocation>* released);
 
   Statistics statistics() const;

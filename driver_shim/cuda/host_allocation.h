@@ -1,0 +1,23 @@
+// Host memory that the driver gave out or was told of: pinned, managed, registered. It is ordinary memory of the
+// process; device and host address are the same. Managed memory is not charged to a device: where its pages are at a
+// time is not modelled.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "driver_shim/cuda/driver.h"
+#include "virtual_device/memory.h"
+
+namespace maya::cuda {
+
+// Maps `bytes` of zeroed memory, page aligned, and records it. kind: kHost or kManaged.
+CUresult allocate_host_memory(Driver& driver, Context& context, uint64_t bytes, device::AllocationKind kind,
+                              unsigned int flags, void** out);
+// Frees memory of that kind by its first address. CUDA_ERROR_INVALID_VALUE for any other address.
+CUresult free_host_memory(Driver& driver, uint64_t address, device::AllocationKind kind);
+// Everything that belongs to a context that ends.
+void release_host_memory(Driver& driver, Context& context);
+
+}  // namespace maya::cuda
