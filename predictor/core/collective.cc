@@ -13,9 +13,14 @@ namespace {
 // One 400 Gb/s adapter a device; a cluster description will replace it.
 constexpr double kNetworkBandwidth_bytes_per_s = 50e9;
 constexpr double kNetworkEfficiency = 0.85;
-constexpr double kPcieEfficiency = 0.6;
-constexpr double kLinkBase_ns = 9000;
-constexpr double kLinkStep_ns = 1000;
+// Through host memory, several devices to a bridge.
+constexpr double kPcieEfficiency = 0.3;
+// Fixed cost and cost of a step inside a node, by generation: medians of nccl-tests below 256 KiB.
+constexpr double kLinkBase_ns[kGenerations] = {9000, 9000, 6000, 8500};
+constexpr double kLinkStep_ns[kGenerations] = {1000, 1000, 700, 1000};
+// Until this much went over the slowest link the pipeline fills: those bytes take this share longer.
+constexpr double kRamp_bytes = 16 << 20;
+constexpr double kRampShare = 0.8;
 constexpr double kNetworkStep_ns = 6000;
 // In-switch reduction carries each byte once instead of twice.
 constexpr double kNvlsEfficiency = 1.02;
@@ -67,10 +72,12 @@ double collective_ns(const device::DeviceProfile& profile, const Work& work) {
   if (ranks <= 1) return profile.kernel_floor_ns + 2 * bytes / (profile.memory_bandwidth * 0.8) * 1e9;
 
   const Shape shape = shape_of(kind, ranks);
-  const double latency = kLinkBase_ns + shape.steps * (nodes > 1 ? kNetworkStep_ns : kLinkStep_ns);
+  const auto generation = static_cast<int>(generation_of(profile));
+  const double latency =
+      kLinkBase_ns[generation] + shape.steps * (nodes > 1 ? kNetworkStep_ns : kLinkStep_ns[generation]);
   double bandwidth = profile.nvlink_bandwidth > 0 ? profile.nvlink_bandwidth * ring_efficiency(ranks)
                                                   : profile.pcie_bandwidth * kPcieEfficiency;
-  double bus_factor = shape.bus_factor;
+  const double traffic = bytes * shape.bus_factor;
   if (nodes > 1) {
     // Every device of a node drives its own adapter, so a node's payload leaves over all of them.
     const double per_node = std::max(1.0, ranks / nodes);
@@ -80,7 +87,7 @@ double collective_ns(const device::DeviceProfile& profile, const Work& work) {
              ranks >= kNvlsLeastRanks && bytes >= kNvlsLeast_bytes) {
     bandwidth = profile.nvlink_bandwidth * kNvlsEfficiency;
   }
-  return latency + bytes * bus_factor / bandwidth * 1e9;
+  return latency + (traffic + kRampShare * std::min(traffic, kRamp_bytes)) / bandwidth * 1e9;
 }
 
 }  // namespace maya::model

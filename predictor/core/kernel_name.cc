@@ -106,6 +106,7 @@ DataType word_type(std::string_view word) {
 }  // namespace
 
 KernelName parse_kernel_name(std::string_view demangled) {
+  demangled = trim(demangled);
   KernelName name;
   size_t begin = 0, template_begin = kNone, template_end = kNone, call_begin = kNone, call_end = kNone;
   walk(demangled, [&](size_t i, int depth) {
