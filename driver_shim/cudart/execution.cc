@@ -56,19 +56,25 @@ bool dimensions_are_valid(const KernelLaunch& launch) {
   return fail(to_runtime(status));
 }
 
+// Eight and four bytes, as the calling convention passes a dim3 in registers. Element by element, the compiler gathers
+// them into vector registers, and the load of each would wait for the store before it.
+static_assert(sizeof(dim3) == 3 * sizeof(uint32_t));
+inline void copy_dimensions(void* to, const void* from) { memcpy(to, from, sizeof(dim3)); }
+
 inline cudaError_t launch_kernel(CUkernel kernel, const dim3& grid, const dim3& block, void** arguments,
                                  size_t shared_bytes, cudaStream_t stream,
                                  const CUlaunchAttribute* attributes = nullptr, uint32_t attribute_count = 0) {
   if (shared_bytes > UINT32_MAX) [[unlikely]]
     return fail(cudaErrorInvalidValue);
-  const KernelLaunch launch{kernel,
-                            {grid.x, grid.y, grid.z},
-                            {block.x, block.y, block.z},
-                            static_cast<uint32_t>(shared_bytes),
-                            stream,
-                            arguments,
-                            attributes,
-                            attribute_count};
+  KernelLaunch launch;
+  launch.kernel = kernel;
+  copy_dimensions(launch.grid, &grid);
+  copy_dimensions(launch.block, &block);
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(shared_bytes);
+  launch.stream = stream;
+  launch.arguments = arguments;
+  launch.attributes = attributes;
+  launch.attribute_count = attribute_count;
   const CUresult status = launch_entry.load(std::memory_order_relaxed)(&launch);
   if (status == CUDA_SUCCESS) [[likely]]
     return cudaSuccess;
@@ -154,7 +160,10 @@ MAYA_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shar
     if (outer == nullptr) return fail(cudaErrorMemoryAllocation);
     thread.outer = outer;
   }
-  thread.configuration = {grid, block, shared_bytes, stream};
+  copy_dimensions(&thread.configuration.grid, &grid);
+  copy_dimensions(&thread.configuration.block, &block);
+  thread.configuration.shared_bytes = shared_bytes;
+  thread.configuration.stream = stream;
   thread.configured = true;
   return 0;
 }
@@ -162,8 +171,8 @@ MAYA_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shar
 MAYA_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
   ThreadState& thread = thread_state;
   if (!thread.configured) return fail(cudaErrorMissingConfiguration);
-  *grid = thread.configuration.grid;
-  *block = thread.configuration.block;
+  copy_dimensions(grid, &thread.configuration.grid);
+  copy_dimensions(block, &thread.configuration.block);
   *shared_bytes = thread.configuration.shared_bytes;
   *static_cast<cudaStream_t*>(stream) = thread.configuration.stream;
   thread.configured = thread.outer != nullptr;
