@@ -148,3 +148,23 @@ MAYA_API cudaError_t cudaArrayGetPlane(cudaArray_t* plane_array, cudaArray_t arr
   return with_context(MAYA_DRIVER(cuArrayGetPlane), reinterpret_cast<CUarray*>(plane_array), driver_array(array),
                       plane);
 }
+
+MAYA_API cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirements* requirements, cudaArray_t array,
+                                                    int device) {
+  return with_context(MAYA_DRIVER(cuArrayGetMemoryRequirements),
+                      as_driver<CUDA_ARRAY_MEMORY_REQUIREMENTS>(requirements), driver_array(array), device);
+}
+MAYA_API cudaError_t cudaMipmappedArrayGetMemoryRequirements(cudaArrayMemoryRequirements* requirements,
+                                                             cudaMipmappedArray_t array, int device) {
+  return with_context(MAYA_DRIVER(cuMipmappedArrayGetMemoryRequirements),
+                      as_driver<CUDA_ARRAY_MEMORY_REQUIREMENTS>(requirements), driver_mipmap(array), device);
+}
+MAYA_API cudaError_t cudaArrayGetSparseProperties(cudaArraySparseProperties* properties, cudaArray_t array) {
+  return with_context(MAYA_DRIVER(cuArrayGetSparseProperties), as_driver<CUDA_ARRAY_SPARSE_PROPERTIES>(properties),
+                      driver_array(array));
+}
+MAYA_API cudaError_t cudaMipmappedArrayGetSparseProperties(cudaArraySparseProperties* properties,
+                                                           cudaMipmappedArray_t array) {
+  return with_context(MAYA_DRIVER(cuMipmappedArrayGetSparseProperties),
+                      as_driver<CUDA_ARRAY_SPARSE_PROPERTIES>(properties), driver_mipmap(array));
+}

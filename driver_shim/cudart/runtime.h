@@ -68,8 +68,8 @@ inline cudaError_t finish(CUresult status) noexcept {
 // True when the error leaves the context unusable: "the process must be terminated and relaunched" in driver_types.h.
 bool is_sticky(cudaError_t error) noexcept;
 
-// cuInit. CUDA_ERROR_SYSTEM_DRIVER_MISMATCH never comes from here: a missing libcuda.so.1 is given as
-// cudaErrorInsufficientDriver's number.
+// cuInit. A missing libcuda.so.1 gives the number of cudaErrorInsufficientDriver, which the driver itself has no name
+// for.
 CUresult initialize() noexcept;
 
 // The primary context of a device, retained once for the process. CUDA_ERROR_INVALID_DEVICE for a bad ordinal.

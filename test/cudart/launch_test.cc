@@ -268,6 +268,30 @@ TEST_CASE("a library that is closed takes its kernels with it, and its addresses
   cudaGetLastError();
 }
 
+TEST_CASE("kernels launch again after a reset, in every thread that used the device") {
+  program();
+  PlainArguments arguments;
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    PlainArguments own;
+    CHECK(cudaSetDevice(1) == cudaSuccess);
+    CHECK(cudaLaunchKernel(&plain_stub, dim3(1), dim3(32), own.list, 0, nullptr) == cudaSuccess);
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+    CHECK(cudaLaunchKernel(&plain_stub, dim3(1), dim3(32), own.list, 0, nullptr) == cudaSuccess);
+    int device = -1;
+    CHECK(cudaGetDevice(&device) == cudaSuccess);
+    CHECK(device == 1);
+  });
+  while (step != 1) std::this_thread::yield();
+  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  CHECK(cudaDeviceReset() == cudaSuccess);
+  CHECK(cudaLaunchKernel(&plain_stub, dim3(1), dim3(32), arguments.list, 0, nullptr) == cudaSuccess);
+  step = 2;
+  other.join();
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+}
+
 TEST_CASE("many kernels: every one found again after the table has grown") {
   constexpr int kKernels = 3000;
   std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
