@@ -1,0 +1,258 @@
+// Values are worked out by hand; layouts are those of PyTorch 2.15's headers, sizes those found in its cubins.
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+namespace {
+
+const char* const kFillFloat =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_";
+const char* const kFillLong =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIlEESt5arrayIPcLm1EELb0EEEviT0_T1_";
+const char* const kAddFloat =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_";
+const char* const kAddLongScalar =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_21CUDAFunctorOnSelf_addIlEESt5arrayIPcLm2EELb0EEEviT0_T1_";
+const char* const kScaleFloat =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13AUnaryFunctorIfffNS0_15binary_"
+    "internal10MulFunctorIfEEEESt5arrayIPcLm2EELb0EEEviT0_T1_";
+const char* const kMultiplyBfloat16 =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIN3c108BFloat16ES4_S4_NS0_15binary_"
+    "internal10MulFunctorIfEEEE"
+    "St5arrayIPcLm3EELb0EEEviT0_T1_";
+const char* const kEqualFloat =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIffbNS0_51_GLOBAL__N__68c48bfe_18_"
+    "CompareEQKernel_cu_d8008c96"
+    "16CompareEqFunctorIfEEEESt5arrayIPcLm3EELb0EEEviT0_T1_";
+const char* const kCompareScalar =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_21compare_scalar_kernelIfEEvRNS_18TensorIteratorBaseENS0_50_"
+    "GLOBAL__N__"
+    "30bf7ff7_17_CompareKernels_cu_8f1b29aa6OpTypeET_EUlfE_St5arrayIPcLm2EELb0EEEviT0_T1_";
+const char* const kConvert =
+    "_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_"
+    "clEvENKUlvE5_clEv"
+    "EUlfE_St5arrayIPcLm2EELi4E23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_"
+    "13StoreWithCastILi1EEEEEviT_T0_T2_T3_"
+    "T4_T5_";
+const char* const kStridedCopy =
+    "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_23direct_copy_kernel_cudaERNS_"
+    "18TensorIteratorBase"
+    "EENKUlvE1_clEvENKUlvE5_clEvEUlfE_EEvS4_RKT_EUliE_EEviT1_";
+const char* const kStridedConvert =
+    "_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_15gpu_kernel_implIZZZNS0_23direct_copy_kernel_cudaERNS_"
+    "18TensorIteratorBaseEENKUlvE1_"
+    "clEvENKUlvE5_clEvEUlfE_EEvS4_RKT_EUliE_EEviT1_";
+const char* const kTangent =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_17atanh_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE0_"
+    "clEvENKUlvE0_clEvEUlfE_"
+    "St5arrayIPcLm2EELb0EEEviT0_T1_";
+const char* const kArangeLong =
+    "_ZN50_GLOBAL__N__2fa45684_17_RangeFactories_cu_38772b0829elementwise_kernel_with_indexIiZZZN2at6native15arange_"
+    "cuda_outERKN3c106Scalar"
+    "ES6_S6_RNS1_6TensorEENKUlvE_clEvENKUlvE2_clEvEUllE_EEvT_T0_PN15function_traitsISD_E11result_typeE";
+
+Parameter pointers(std::initializer_list<Address> addresses) {
+  Parameter made;
+  for (const Address address : addresses) made.add(address);
+  return made;
+}
+
+// OffsetCalculator<2> of a matrix: sizes, then strides of output and input for each dimension.
+Parameter calculator(std::vector<uint32_t> sizes, std::vector<std::pair<uint32_t, uint32_t>> strides) {
+  Parameter made;
+  made.at(0, static_cast<uint32_t>(sizes.size()));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    made.at(4 + 12 * i, sizes[i]);
+    made.at(4 + 25 * 12 + 8 * i, strides[i].first);
+    made.at(4 + 25 * 12 + 8 * i + 4, strides[i].second);
+  }
+  return made.pad_to(504);
+}
+
+}  // namespace
+
+TEST_CASE("fill sets exactly its elements", "[effects]") {
+  auto memory = make_memory();
+  const Address base = allocate(*memory, 4096);
+  const TestKernel fill(kFillFloat, {{0, 4}, {4, 4}, {8, 8}});
+  fill.launch(*memory, {value(3), value(65536.0f), pointers({base + 512})});
+  CHECK(get<float>(*memory, base + 512, 3) == std::vector<float>{65536, 65536, 65536});
+  CHECK(memory->known(base + 512, 12));
+  CHECK_FALSE(memory->known(base + 524, 1));
+  CHECK_FALSE(memory->known(base + 508, 4));
+}
+
+TEST_CASE("fill of 8-byte elements", "[effects]") {
+  auto memory = make_memory();
+  const Address base = allocate(*memory, 4096);
+  const TestKernel fill(kFillLong, {{0, 4}, {8, 8}, {16, 8}});
+  fill.launch(*memory, {value(2), value(int64_t{5000000000}), pointers({base})});
+  CHECK(get<int64_t>(*memory, base, 2) == std::vector<int64_t>{5000000000, 5000000000});
+  fill.launch(*memory, {value(2), value(int64_t{-1}), pointers({base})});
+  CHECK(get<int64_t>(*memory, base, 2) == std::vector<int64_t>{-1, -1});
+}
+
+TEST_CASE("a large fill costs no memory, a large fill of zeros is simply unknown", "[effects]") {
+  auto memory = make_memory();
+  const uint32_t count = 256 << 20;
+  const Address base = allocate(*memory, uint64_t{count} * 4);
+  const TestKernel fill(kFillFloat, {{0, 4}, {4, 4}, {8, 8}});
+  fill.launch(*memory, {value(count), value(1.5f), pointers({base})});
+  CHECK(get<float>(*memory, base + uint64_t{count} * 4 - 4, 1)[0] == 1.5f);
+  CHECK(memory->host_bytes_used() < (1 << 20));
+  fill.launch(*memory, {value(count), value(0.0f), pointers({base})});
+  CHECK(get<float>(*memory, base + 1024, 1)[0] == 0.0f);
+}
+
+TEST_CASE("arithmetic with known inputs is computed, with unknown inputs the output is unknown", "[effects]") {
+  auto memory = make_memory();
+  const Address a = allocate(*memory, 512), b = allocate(*memory, 512), out = allocate(*memory, 512);
+  const TestKernel add(kAddFloat, {{0, 4}, {4, 4}, {8, 24}});
+  put<float>(*memory, a, {1, 2, 3, 4});
+  put<float>(*memory, b, {10, 20, 30, 40});
+  put<float>(*memory, out, {9, 9, 9, 9, 9});
+  add.launch(*memory, {value(4), value(-0.5f), pointers({out, a, b})});  // a + alpha * b
+  CHECK(get<float>(*memory, out, 5) == std::vector<float>{-4, -8, -12, -16, 9});
+  memory->make_unknown(b + 4, 4);
+  add.launch(*memory, {value(4), value(1.0f), pointers({out, a, b})});
+  CHECK(get<float>(*memory, out, 5) == std::vector<float>{0, 0, 0, 0, 9});
+  CHECK_FALSE(memory->known(out, 16));
+  CHECK(memory->known(out + 16, 4));
+}
+
+TEST_CASE("a scalar operand inside the function object", "[effects]") {
+  auto memory = make_memory();
+  const Address a = allocate(*memory, 512);
+  put<int64_t>(*memory, a, {5, -7});
+  const TestKernel add(kAddLongScalar, {{0, 4}, {8, 16}, {24, 16}});
+  add.launch(*memory, {value(2), Parameter().add(int64_t{3}).add(int64_t{2}),
+                       pointers({a, a})});  // self + alpha 2 * other 3, in place
+  CHECK(get<int64_t>(*memory, a, 2) == std::vector<int64_t>{11, -1});
+  put<float>(*memory, a, {1.5f, -2});
+  const TestKernel scale(kScaleFloat, {{0, 4}, {4, 8}, {16, 16}});
+  scale.launch(*memory, {value(2), Parameter().at(4, 4.0f), pointers({a, a})});
+  CHECK(get<float>(*memory, a, 2) == std::vector<float>{6, -8});
+}
+
+TEST_CASE("bfloat16 is computed in float and rounded", "[effects]") {
+  auto memory = make_memory();
+  const Address a = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<uint16_t>(*memory, a, {0x3dcd, 0x4040});  // 0.10009765625 and 3
+  const TestKernel multiply(kMultiplyBfloat16, {{0, 4}, {4, 1}, {8, 24}});
+  multiply.launch(*memory, {value(2), Parameter(), pointers({out, a, a})});
+  // 0.10009765625 squared is 0.010019540786743164; nearest bfloat16: 0x3c24 = 0.010009765625.
+  CHECK(get<uint16_t>(*memory, out, 2) == std::vector<uint16_t>{0x3c24, 0x4110});  // and 9
+}
+
+TEST_CASE("comparisons give bytes", "[effects]") {
+  auto memory = make_memory();
+  const Address a = allocate(*memory, 512), b = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, a, {1, 2, 3});
+  put<float>(*memory, b, {1, 5, 3});
+  const TestKernel equal(kEqualFloat, {{0, 4}, {4, 4}, {8, 24}});
+  equal.launch(*memory, {value(3), value(0), pointers({out, a, b})});  // EQ
+  CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{1, 0, 1});
+  equal.launch(*memory, {value(3), value(1), pointers({out, a, b})});  // NE
+  CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{0, 1, 0});
+  const TestKernel compare(kCompareScalar, {{0, 4}, {8, 16}, {24, 16}});
+  const std::vector<std::vector<uint8_t>> expected = {{0, 1, 1}, {0, 0, 1}, {1, 1, 0}, {1, 0, 0}};  // >=, >, <=, < 2
+  for (int32_t selector = 0; selector < 4; ++selector) {
+    compare.launch(*memory, {value(3), Parameter().add(selector).add(2.0f), pointers({out, a})});
+    CHECK(get<uint8_t>(*memory, out, 3) == expected[static_cast<size_t>(selector)]);
+  }
+  compare.launch(*memory, {value(3), Parameter().add(77).add(2.0f), pointers({out, a})});
+  CHECK_FALSE(memory->known(out, 3));
+}
+
+TEST_CASE("a copy converts by the types in its parameters", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<double>(*memory, in, {1.5, -3.25});
+  const TestKernel convert(kConvert, {{0, 4}, {4, 1}, {8, 16}, {24, 1}, {25, 1}, {28, 8}, {36, 8}});
+  const auto types = [](uint8_t type, uint32_t size) { return Parameter().add(type).pad_to(4).add(size); };
+  // Double (7) to long (4).
+  convert.launch(*memory,
+                 {value(2), Parameter(), pointers({out, in}), Parameter(), Parameter(), types(7, 8), types(4, 8)});
+  CHECK(get<int64_t>(*memory, out, 2) == std::vector<int64_t>{1, -3});
+  // Unknown input: the output's exact extent is unknown.
+  put<uint8_t>(*memory, out, std::vector<uint8_t>(20, 7));
+  memory->make_unknown(in, 8);
+  convert.launch(*memory,
+                 {value(2), Parameter(), pointers({out, in}), Parameter(), Parameter(), types(7, 8), types(5, 2)});
+  CHECK_FALSE(memory->known(out, 4));
+  CHECK(memory->known(out + 4, 16));
+}
+
+TEST_CASE("strided copies follow their offset calculators", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {0, 1, 2, 3, 4, 5});  // 2 x 3, to be transposed
+  const TestKernel copy(kStridedCopy, {{0, 4}, {8, 536}});
+  Parameter lambda =
+      calculator({2, 3}, {{4, 12}, {8, 4}});  // fastest dimension first: byte strides of output and input
+  lambda.at(504, out).at(512, in);
+  copy.launch(*memory, {value(6), lambda});
+  CHECK(get<float>(*memory, out, 6) == std::vector<float>{0, 3, 1, 4, 2, 5});
+
+  // Into every second element; what lies between keeps its value.
+  put<float>(*memory, out, std::vector<float>(12, 9));
+  Parameter gaps = calculator({6}, {{8, 4}});
+  gaps.at(504, out).at(512, in);
+  copy.launch(*memory, {value(6), gaps});
+  CHECK(get<float>(*memory, out, 6) == std::vector<float>{0, 9, 1, 9, 2, 9});
+}
+
+TEST_CASE("strided copies that convert", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<uint8_t>(*memory, in, {1, 0, 1, 0});
+  const TestKernel copy(kStridedConvert, {{0, 4}, {8, 536}});
+  Parameter lambda = calculator({2}, {{4, 2}});
+  lambda.at(504, out).at(512, in).at(521, uint8_t{6}).at(522, uint8_t{11});  // float from bool
+  copy.launch(*memory, {value(2), lambda});
+  CHECK(get<float>(*memory, out, 2) == std::vector<float>{1, 1});
+}
+
+TEST_CASE("unknown functions make exactly their output unknown", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, std::vector<float>(16, 1));
+  put<float>(*memory, out, std::vector<float>(16, 2));
+  const TestKernel tangent(kTangent, {{0, 4}, {4, 1}, {8, 16}});
+  tangent.launch(*memory, {value(5), Parameter(), pointers({out, in})});
+  CHECK(memory->known(in, 64));
+  CHECK_FALSE(memory->known(out + 16, 4));
+  CHECK(memory->known(out + 20, 44));
+}
+
+TEST_CASE("a layout that is not the expected one is not computed", "[effects]") {
+  auto memory = make_memory();
+  const Address base = allocate(*memory, 512);
+  put<float>(*memory, base, std::vector<float>(8, 2));
+  const TestKernel fill(kFillFloat, {{0, 4}, {8, 16}, {24, 8}});  // the function object has 16 bytes instead of 4
+  fill.launch(*memory, {value(2), value(1.0f), pointers({base})});
+  CHECK_FALSE(memory->known(base, 8));
+  CHECK(memory->known(base + 8, 24));
+}
+
+TEST_CASE("arange", "[effects]") {
+  auto memory = make_memory();
+  const Address out = allocate(*memory, 512);
+  const TestKernel arange(kArangeLong, {{0, 4}, {8, 24}, {32, 8}});
+  arange.launch(*memory, {value(4), Parameter().add(int64_t{10}).add(int64_t{-3}), value(out)});
+  CHECK(get<int64_t>(*memory, out, 4) == std::vector<int64_t>{10, 7, 4, 1});
+  CHECK_FALSE(memory->known(out + 32, 1));
+}
+
+TEST_CASE("no elements, absurd counts and pointers elsewhere do nothing", "[effects]") {
+  auto memory = make_memory();
+  const Address base = allocate(*memory, 512);
+  put<float>(*memory, base, {1, 2});
+  const TestKernel fill(kFillFloat, {{0, 4}, {4, 4}, {8, 8}});
+  fill.launch(*memory, {value(0), value(7.0f), pointers({base})});
+  fill.launch(*memory, {value(-5), value(7.0f), pointers({base})});
+  fill.launch(*memory, {value(2), value(7.0f), pointers({0x1234})});
+  CHECK(get<float>(*memory, base, 2) == std::vector<float>{1, 2});
+  fill.launch(*memory, {value(1 << 30), value(7.0f), pointers({base})});  // leaves the allocation
+  CHECK_FALSE(memory->known(base, 8));
+}

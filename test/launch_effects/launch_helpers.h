@@ -1,0 +1,108 @@
+// A kernel by its name as found in PyTorch 2.15's cubins, launched on emulated memory.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "virtual_device/launch_effects.h"
+
+namespace maya::test {
+
+using device::Address;
+using device::Memory;
+
+inline std::unique_ptr<Memory> make_memory() {
+  Memory::Options options;
+  options.capacity_bytes = 8ull << 30;
+  auto memory = Memory::create(options);
+  REQUIRE(memory != nullptr);
+  return memory;
+}
+
+inline Address allocate(Memory& memory, uint64_t bytes) {
+  device::Allocation allocation;
+  REQUIRE(memory.allocate(0, bytes, device::Layer::kAllocations, nullptr, &allocation) == device::MemoryStatus::kOk);
+  return allocation.base;
+}
+
+template <typename T>
+void put(Memory& memory, Address address, const std::vector<T>& values) {
+  REQUIRE(memory.write(address, values.data(), values.size() * sizeof(T)) == device::MemoryStatus::kOk);
+}
+
+template <typename T>
+std::vector<T> get(Memory& memory, Address address, size_t count) {
+  std::vector<T> values(count);
+  REQUIRE(memory.read(values.data(), address, count * sizeof(T)) == device::MemoryStatus::kOk);
+  return values;
+}
+
+// The bytes of one parameter, put together piece by piece.
+class Parameter {
+ public:
+  template <typename T>
+  Parameter& add(T value) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
+    return *this;
+  }
+  Parameter& pad_to(size_t size) {
+    bytes_.resize(size);
+    return *this;
+  }
+  // At an offset, growing when needed.
+  template <typename T>
+  Parameter& at(size_t offset, T value) {
+    if (bytes_.size() < offset + sizeof(T)) bytes_.resize(offset + sizeof(T));
+    std::memcpy(bytes_.data() + offset, &value, sizeof(T));
+    return *this;
+  }
+  std::vector<uint8_t>& bytes() { return bytes_; }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+template <typename T>
+Parameter value(T v) {
+  return Parameter().add(v);
+}
+
+class TestKernel {
+ public:
+  // Parameter sizes in order; offsets are irrelevant to effects but for alignment to 8, which is taken from them when
+  // given.
+  TestKernel(const std::string& name, std::vector<device::KernelParameter> parameters) {
+    info_.name = name;
+    info_.parameters = std::move(parameters);
+    info_.layout_known = true;
+    behavior_ = device::classify(info_);
+  }
+
+  void launch(Memory& memory, std::vector<Parameter> parameters, uint32_t grid = 1, uint32_t block = 128) const {
+    REQUIRE(parameters.size() == info_.parameters.size());
+    std::vector<void*> arguments;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      REQUIRE(parameters[i].bytes().size() <= info_.parameters[i].size);
+      parameters[i].pad_to(info_.parameters[i].size);
+      arguments.push_back(parameters[i].bytes().data());
+    }
+    device::Launch launch;
+    launch.kernel = &info_;
+    launch.grid[0] = grid;
+    launch.block[0] = block;
+    launch.arguments = arguments.data();
+    device::apply_effects(*behavior_, launch, memory);
+  }
+
+  const std::vector<device::ScalarSlot>& scalars() const { return device::shape_scalars(*behavior_); }
+
+ private:
+  device::KernelInfo info_;
+  device::KernelBehaviorPtr behavior_;
+};
+
+}  // namespace maya::test

@@ -1,0 +1,71 @@
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+TEST_CASE("all pointers of an unknown kernel may be written", "[effects]") {
+  auto memory = make_memory();
+  const Address a = allocate(*memory, 4096), b = allocate(*memory, 4096);
+  put<uint8_t>(*memory, a, std::vector<uint8_t>(4096, 1));
+  put<uint8_t>(*memory, b, std::vector<uint8_t>(4096, 1));
+  const TestKernel kernel("triton_poi_fused_add_0", {{0, 8}, {8, 8}, {16, 4}});
+  kernel.launch(*memory, {value(a), value(b + 64), value(100)});
+  CHECK_FALSE(memory->known(a, 1));
+  CHECK(memory->known(b, 64));
+  CHECK_FALSE(memory->known(b + 64, 1));
+}
+
+TEST_CASE("pointers inside structs count, when aligned", "[effects]") {
+  auto memory = make_memory();
+  const Address a = allocate(*memory, 512);
+  put<uint8_t>(*memory, a, {1, 2, 3});
+  const TestKernel kernel("custom_kernel", {{0, 4}, {4, 28}});
+  Parameter unaligned;
+  unaligned.at(8, a);  // parameter offset 4 + 8 = 12: not a multiple of 8
+  kernel.launch(*memory, {value(1), unaligned});
+  CHECK(memory->known(a, 3));
+  Parameter aligned;
+  aligned.at(12, a);
+  kernel.launch(*memory, {value(1), aligned});
+  CHECK_FALSE(memory->known(a, 1));
+}
+
+TEST_CASE("const pointers in the signature are inputs", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {1});
+  put<float>(*memory, out, {1});
+  // void scale(const float* in, float* __restrict__ out, const float factor)
+  const TestKernel kernel("_Z5scalePKfPff", {{0, 8}, {8, 8}, {16, 4}});
+  kernel.launch(*memory, {value(in), value(out), value(2.0f)});
+  CHECK(memory->known(in, 4));
+  CHECK_FALSE(memory->known(out, 4));
+}
+
+TEST_CASE("in small allocations the reach is bounded, in large ones it is not", "[effects]") {
+  auto memory = make_memory();
+  const Address small = allocate(*memory, 2 << 20), large = allocate(*memory, 32 << 20);
+  const TestKernel kernel("custom_kernel", {{0, 8}});
+  const auto fill_and_launch = [&](Address base, uint64_t bytes) {
+    REQUIRE(memory->fill(base, 1, 4, bytes / 4) == maya::device::MemoryStatus::kOk);
+    kernel.launch(*memory, {value(base + 1024)}, 2, 32);  // 64 threads x 64 bytes = 4,096
+  };
+  fill_and_launch(small, 2 << 20);
+  CHECK(memory->known(small, 1024));
+  CHECK_FALSE(memory->known(small + 1024, 1));
+  CHECK_FALSE(memory->known(small + 1024 + 4095, 1));
+  CHECK(memory->known(small + 1024 + 4096, 4096));
+  fill_and_launch(large, 32 << 20);
+  CHECK(memory->known(large, 1024));
+  CHECK_FALSE(memory->known(large + (31 << 20), 1));
+}
+
+TEST_CASE("without argument values nothing happens", "[effects]") {
+  auto memory = make_memory();
+  maya::device::KernelInfo info;
+  info.name = "k";
+  info.parameters = {{0, 8}};
+  const auto behavior = maya::device::classify(info);
+  maya::device::Launch launch;
+  launch.kernel = &info;
+  maya::device::apply_effects(*behavior, launch, *memory);
+}

@@ -1,0 +1,82 @@
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+namespace {
+
+const char* const kSumFloat =
+    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_14func_wrapper_tIfZNS0_11sum_functorIfffEclERNS_"
+    "14TensorIteratorEEUlffE_EE"
+    "jfLi4ELi4EEEEEvT1_";
+const char* const kMaximumLong =
+    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlNS0_"
+    "13MaxNanFunctorIlEEEEjlLi4ELi4EEEEEvT1_";
+
+// One tensor of `inputs` elements a slice, `outputs` slices one behind the other. `config` is where ReduceConfig
+// stands, `total` the argument's size.
+Parameter reduction(uint32_t config, uint32_t total, uint32_t element, uint32_t inputs, uint32_t outputs,
+                    Address source, Address result) {
+  Parameter made;
+  made.at(config, element).at(config + 4, inputs).at(config + 8, outputs);
+  const uint32_t input = config + 64, slices = input + 404;
+  made.at(input, 1u).at(input + 4, inputs).at(input + 304, element);
+  made.at(slices, 1u).at(slices + 4, outputs).at(slices + 304, element).at(slices + 308, element * inputs);
+  made.pad_to(total);
+  made.at(total - 64, source).at(total - 56, result).at(total - 7, uint8_t{1}).at(total - 4, 1);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("sum over known elements", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {1, 2, 3, 10, 20, 30});
+  const TestKernel sum(kSumFloat, {{0, 1048}});
+  sum.launch(*memory, {reduction(8, 1048, 4, 3, 2, in, out)});
+  CHECK(get<float>(*memory, out, 2) == std::vector<float>{6, 60});
+  CHECK_FALSE(memory->known(out + 8, 1));
+}
+
+TEST_CASE("sum over unknown elements is unknown", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, out, {1, 2, 3});
+  const TestKernel sum(kSumFloat, {{0, 1048}});
+  sum.launch(*memory, {reduction(8, 1048, 4, 3, 2, in, out)});
+  CHECK_FALSE(memory->known(out, 8));
+  CHECK(memory->known(out + 8, 4));
+}
+
+TEST_CASE("maximum of sizes, as all_gather_object needs it", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<int64_t>(*memory, in, {17, -4, 230, 5});
+  const TestKernel maximum(kMaximumLong, {{0, 1056}});
+  maximum.launch(*memory, {reduction(16, 1056, 8, 4, 1, in, out)});
+  CHECK(get<int64_t>(*memory, out, 1)[0] == 230);
+}
+
+TEST_CASE("a reduction in several passes is not computed", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {1, 2, 3});
+  put<float>(*memory, out, {5});
+  const TestKernel sum(kSumFloat, {{0, 1048}});
+  Parameter accumulating = reduction(8, 1048, 4, 3, 1, in, out);
+  accumulating.at(1040, uint8_t{1});
+  sum.launch(*memory, {accumulating});
+  CHECK_FALSE(memory->known(out, 4));
+}
+
+TEST_CASE("garbage in the argument is harmless", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {1, 2, 3});
+  const TestKernel sum(kSumFloat, {{0, 1048}});
+  for (uint32_t offset = 8; offset < 984; offset += 4) {
+    Parameter damaged = reduction(8, 1048, 4, 3, 1, in, out);
+    damaged.at(offset, 0xffffffffu);
+    sum.launch(*memory, {damaged});
+  }
+}
