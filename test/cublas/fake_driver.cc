@@ -1,0 +1,138 @@
+#include "test/cublas/fake_driver.h"
+
+#include <cstring>
+
+#include "driver_shim/common/driver_access.h"
+
+namespace maya::test {
+
+FakeDriver& fake() {
+  static FakeDriver driver;
+  return driver;
+}
+
+void reset() { fake() = FakeDriver{}; }
+
+namespace {
+
+CUresult record_operation(CUstream stream, const OperationRecord* operation, const MemoryRange* writes,
+                          uint32_t count) {
+  if (fake().record_result != CUDA_SUCCESS) return fake().record_result;
+  fake().recorded.push_back({stream, *operation, {writes, writes + count}});
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate(CUdeviceptr* address, uint64_t bytes, ChargeLayer layer, const char*) {
+  if (fake().allocate_result != CUDA_SUCCESS) return fake().allocate_result;
+  if (layer != ChargeLayer::kWorkspaces) return CUDA_ERROR_INVALID_VALUE;
+  *address = 0x6000000000 + fake().charged.size() * 0x10000000;
+  fake().charged[*address] = bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult read(void* host, CUdeviceptr source, uint64_t bytes, int* all_known) {
+  const auto found = fake().memory.find(source);
+  const bool known = found != fake().memory.end() && found->second.size() >= bytes;
+  if (known) {
+    std::memcpy(host, found->second.data(), bytes);
+  } else {
+    std::memset(host, 0, bytes);
+  }
+  if (all_known != nullptr) *all_known = known ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult context_get_current(CUcontext* context) {
+  *context = fake().has_context ? reinterpret_cast<CUcontext>(0x10) : nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult initialize(unsigned) { return CUDA_SUCCESS; }
+CUresult device_get(CUdevice* device, int) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+CUresult retain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(0x10);
+  return CUDA_SUCCESS;
+}
+CUresult set_current(CUcontext context) {
+  fake().has_context = context != nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult context_get_device(CUdevice* device) { return device_get(device, 0); }
+CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = fake().compute_capability_major;
+      break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = fake().compute_capability_minor;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = 132;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      *value = 2048;
+      break;
+    default:
+      *value = 0;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult push(CUcontext) { return CUDA_SUCCESS; }
+CUresult pop(CUcontext*) { return CUDA_SUCCESS; }
+CUresult memory_free(CUdeviceptr address) {
+  return fake().charged.erase(address) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult stream_synchronize(CUstream) {
+  ++fake().synchronizations;
+  return CUDA_SUCCESS;
+}
+CUresult copy_2d(const CUDA_MEMCPY2D* copy) {
+  fake().copies.push_back(*copy);
+  return CUDA_SUCCESS;
+}
+CUresult copy_2d_async(const CUDA_MEMCPY2D* copy, CUstream) { return copy_2d(copy); }
+
+}  // namespace
+}  // namespace maya::test
+
+namespace maya::shim {
+
+const MayaTable* driver() {
+  static const MayaTable table = [] {
+    MayaTable made = {};
+    made.bytes = sizeof made;
+    made.record_operation = &test::record_operation;
+    made.allocate = &test::allocate;
+    made.read = &test::read;
+    return made;
+  }();
+  return &table;
+}
+
+void* driver_symbol(const char* name) {
+  static const std::map<std::string, void*> symbols = {
+      {"cuCtxGetCurrent", reinterpret_cast<void*>(&test::context_get_current)},
+      {"cuInit", reinterpret_cast<void*>(&test::initialize)},
+      {"cuDeviceGet", reinterpret_cast<void*>(&test::device_get)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(&test::retain)},
+      {"cuCtxSetCurrent", reinterpret_cast<void*>(&test::set_current)},
+      {"cuCtxGetDevice", reinterpret_cast<void*>(&test::context_get_device)},
+      {"cuDeviceGetAttribute", reinterpret_cast<void*>(&test::device_get_attribute)},
+      {"cuCtxPushCurrent_v2", reinterpret_cast<void*>(&test::push)},
+      {"cuCtxPopCurrent_v2", reinterpret_cast<void*>(&test::pop)},
+      {"cuMemFree_v2", reinterpret_cast<void*>(&test::memory_free)},
+      {"cuStreamSynchronize", reinterpret_cast<void*>(&test::stream_synchronize)},
+      {"cuMemcpy2D_v2", reinterpret_cast<void*>(&test::copy_2d)},
+      {"cuMemcpy2DAsync_v2", reinterpret_cast<void*>(&test::copy_2d_async)},
+  };
+  const auto found = symbols.find(name);
+  return found == symbols.end() ? nullptr : found->second;
+}
+
+void report_unsupported(const char*, const char* entry_point, const char*) {
+  test::fake().unsupported.push_back(entry_point);
+}
+
+}  // namespace maya::shim
