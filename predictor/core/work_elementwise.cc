@@ -216,10 +216,12 @@ bool elementwise_work(const LaunchContext& context, Work* work) {
     return true;
   }
   if (leaf == "transpose_copy_tiled_kernel" || leaf == "triu_tril_kernel") {
+    // triu_tril: (result, input, diagonal, elements, row length).
     const double bytes = std::max<double>(element_bytes_in(context.name.argument(0)), 1);
-    set_streaming(work, Family::kElementwise, type_named(context.name.argument(0)),
-                  context.threads() * kElementsOfThread, bytes, bytes);
-    work->guessed = true;
+    const int64_t recorded = leaf == "triu_tril_kernel" ? context.scalar(1, 0) : 0;
+    const double elements = recorded > 0 ? static_cast<double>(recorded) : context.threads() * kElementsOfThread;
+    set_streaming(work, Family::kElementwise, type_named(context.name.argument(0)), elements, bytes, bytes);
+    work->guessed = recorded <= 0;
     return true;
   }
   return false;

@@ -37,7 +37,15 @@ bool embedding_work(const LaunchContext& context, Work* work) {
     return true;
   }
   if (name.leaf == "indexSelectLargeIndex" || name.leaf == "indexSelectSmallIndex") {
-    set_guess(context, work, Family::kEmbedding, 4, element_bytes(name.argument(0), 4), false);
+    // (destination, source, indices, dimension, dimension, total size, ...): after three structures.
+    const int64_t elements = context.scalar(2, 0);
+    const double bytes = element_bytes(name.argument(0), 4);
+    if (elements > 0 && name.leaf == "indexSelectLargeIndex") {
+      set_streaming(work, Family::kEmbedding, type_named(name.argument(0)), static_cast<double>(elements), bytes,
+                    bytes);
+      return true;
+    }
+    set_guess(context, work, Family::kEmbedding, 4, bytes, false);
     return true;
   }
   if (name.leaf == "embedding_backward_feature_kernel") {

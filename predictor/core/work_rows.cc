@@ -147,19 +147,14 @@ bool loss_work(const LaunchContext& context, Work* work) {
   return true;
 }
 
-// ReduceOp's configuration follows its operation and start value: element size, number of inputs, number of outputs,
-// each 4 bytes (ReduceConfig in Reduce.cuh). Used where these were recorded.
-bool recorded_reduction(const LaunchContext& context, double element_bytes, double* inputs, double* outputs) {
-  for (uint32_t offset = 0; offset <= 64; offset += 4) {
-    if (context.scalar_at(offset, 0) != static_cast<int64_t>(element_bytes)) continue;
-    const int64_t in = context.scalar_at(offset + 4, 0), out = context.scalar_at(offset + 8, 0);
-    if (in > 0 && out > 0) {
-      *inputs = static_cast<double>(in);
-      *outputs = static_cast<double>(out);
-      return true;
-    }
-  }
-  return false;
+// Two fields of ReduceOp's configuration that stand side by side, where they were recorded: elements reduced to one
+// output, and outputs (num_inputs and num_outputs of ReduceConfig in Reduce.cuh).
+bool recorded_reduction(const LaunchContext& context, double* inputs, double* outputs) {
+  const LaunchView& launch = context.launch;
+  if (launch.scalar_count != 2 || launch.scalars[1].offset != launch.scalars[0].offset + 4) return false;
+  *inputs = static_cast<double>(context.scalar(0, 0));
+  *outputs = static_cast<double>(context.scalar(1, 0));
+  return *inputs > 0 && *outputs > 0;
 }
 
 bool reduction_work(const LaunchContext& context, Work* work) {
@@ -170,8 +165,7 @@ bool reduction_work(const LaunchContext& context, Work* work) {
     const DataType type = first_type_in(operation);
     const double bytes = bytes_of_type(operation, 4);
     double inputs = 0, outputs = 0;
-    if (name.leaf == "reduce_kernel" && recorded_reduction(context, bytes, &inputs, &outputs)) {
-      // num_inputs counts the elements reduced to one output.
+    if (name.leaf == "reduce_kernel" && recorded_reduction(context, &inputs, &outputs)) {
       set_rows(work, Family::kReduction, type, outputs, inputs, bytes, 0, false);
       work->written_bytes = outputs * bytes;
       return true;

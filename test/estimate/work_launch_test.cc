@@ -151,6 +151,22 @@ TEST_CASE("Layer norm, forward and both halves of backward") {
   CHECK(weights.read_bytes == 2 * 2.0 * 8192 * 768);
 }
 
+TEST_CASE("Reductions: the two recorded counts of the configuration") {
+  const Work sum = work({.name = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<c10::BFloat16, F, "
+                                 "unsigned int, float, 4, 4> >(P)",
+                         .grid = {24, 1, 1},
+                         .scalars = {{12, 4, 8192}, {16, 4, 768}}});
+  CHECK(sum.family == Family::kReduction);
+  CHECK(sum.read_bytes == 2.0 * 8192 * 768);
+  CHECK(sum.written_bytes == 2.0 * 768);
+  CHECK_FALSE(sum.guessed);
+  CHECK(
+      work(
+          {.name =
+               "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, F, unsigned int, float, 4, 4> >(P)"})
+          .guessed);
+}
+
 TEST_CASE("Embedding forward and backward") {
   const Work gather =
       work({.name = "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, long, "

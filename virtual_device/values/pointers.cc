@@ -61,6 +61,20 @@ bool is_floating_type(std::string_view type) {
   return type == "float" || type == "double" || type == "c10::Half" || type == "c10::BFloat16";
 }
 
+bool is_integer_type(std::string_view type) {
+  return type == "int" || type == "unsigned int" || type == "long" || type == "unsigned long" || type == "long long" ||
+         type == "unsigned long long";
+}
+
+// Whether a parameter may be a size, which decides how much work the launch is. Without types, as in Triton's kernels,
+// 8 bytes are a pointer. PyTorch's kernels also take factors of other types, and seeds in the philox kernels.
+bool is_size(const KernelName& name, const KernelParameter& parameter, std::string_view type) {
+  if (parameter.size != 4 && parameter.size != 8) return false;
+  if (type.empty()) return parameter.size == 4;
+  if (!name.function.starts_with("at::")) return !is_pointer(type) && !is_floating_type(type);
+  return is_integer_type(type) && name.function.find("philox") == std::string::npos;
+}
+
 // Structs that hold inputs only, in kernels of PyTorch whose output is another parameter: concatenation, and norms over
 // lists of tensors.
 bool holds_inputs(const KernelName& name, std::string_view type) {
@@ -76,14 +90,10 @@ std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const Kern
                                             std::vector<ScalarSlot>* scalars) {
   std::vector<PointerEffect::Word> words;
   const bool typed = name.parameters.size() == kernel.parameters.size();
-  // Sizes count as shapes only where the kernel is not one of PyTorch's: those take sizes from structs, seeds and
-  // factors as plain scalars too.
-  const bool takes_scalars = !name.function.starts_with("at::");
   for (uint32_t i = 0; i < kernel.parameters.size(); ++i) {
     const KernelParameter& parameter = kernel.parameters[i];
     const std::string_view type = typed ? std::string_view(name.parameters[i]) : std::string_view();
-    const bool scalar = parameter.size == 4 || parameter.size == 8;
-    if (takes_scalars && scalar && scalars->size() < kMaximumScalars && !is_pointer(type) && !is_floating_type(type))
+    if (scalars->size() < kMaximumScalars && is_size(name, parameter, type))
       scalars->push_back({static_cast<uint16_t>(i), 0, static_cast<uint16_t>(parameter.offset),
                           static_cast<uint16_t>(parameter.size)});
     if (is_pointer_to_const(type) || holds_inputs(name, type)) continue;

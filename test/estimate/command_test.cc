@@ -1,0 +1,75 @@
+// maya-estimate as a command: output, errors and exit statuses of the command-line contract.
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+struct Result {
+  int status = -1;
+  std::string output;  // standard output and standard error
+};
+
+Result run(const std::string& arguments, const std::string& input) {
+  const char* bin = std::getenv("MAYA_BIN_PATH");
+  REQUIRE(bin != nullptr);
+  const std::string command = "printf '" + input + "' | " + bin + "/maya-estimate " + arguments + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Result result;
+  char buffer[4096];
+  while (size_t count = fread(buffer, 1, sizeof(buffer), pipe)) result.output.append(buffer, count);
+  result.status = WEXITSTATUS(pclose(pipe));
+  return result;
+}
+
+TEST_CASE("Lines come back with the estimate appended") {
+  const Result result = run("--device h100-sxm --family gemm", "m,n,k,dtype,note\\n4096,4096,4096,bfloat16,\"a,b\"\\n");
+  CHECK(result.status == 0);
+  CHECK(result.output.starts_with(
+      "m,n,k,dtype,note,median_us,low_us,high_us,provenance\n4096,4096,4096,bfloat16,\"a,b\","));
+  CHECK(result.output.ends_with(",analytic\n"));
+}
+
+TEST_CASE("JSON carries the same figures") {
+  const Result result = run("--device a100-sxm-80 --family copy --json", "kind,bytes\\ndevice_to_device,1048576\\n");
+  CHECK(result.status == 0);
+  CHECK(result.output.find("\"device\": \"a100-sxm-80\"") != std::string::npos);
+  CHECK(result.output.find("\"median_us\": ") != std::string::npos);
+}
+
+TEST_CASE("Families are listed with their columns") {
+  const Result result = run("--families", "");
+  CHECK(result.status == 0);
+  CHECK(result.output.find("gemm: m,n,k,dtype[,transa][,transb][,batch]\n") != std::string::npos);
+}
+
+TEST_CASE("Wrong usage ends with status 2 and names what is known") {
+  CHECK(run("--family gemm --device h1000", "").status == 2);
+  CHECK(run("--family gemm --device h1000", "").output.find("h100-sxm") != std::string::npos);
+  CHECK(run("--family magic", "").status == 2);
+  CHECK(run("--family magic", "").output.starts_with("maya-estimate: unknown family: magic; known are gemm attention"));
+  CHECK(run("", "").status == 2);
+  CHECK(run("--family gemm --nonsense", "").status == 2);
+}
+
+TEST_CASE("A table that cannot be used ends with status 3 and names the line") {
+  CHECK(run("--family gemm", "").output ==
+        "maya-estimate: standard input: line 1: empty table: expected a header; see --families\n");
+  CHECK(run("--family gemm", "").status == 3);
+  CHECK(run("--family gemm", "m,n\\n").output ==
+        "maya-estimate: standard input: line 1: missing column: k; see --families\n");
+  const Result bad = run("--family gemm", "m,n,k,dtype\\n1,1,1,bfloat16\\n1,1,one,bfloat16\\n");
+  CHECK(bad.status == 3);
+  CHECK(bad.output.find(
+            "maya-estimate: standard input: line 3: k: `one`: expected a whole number from 0; see --families\n") !=
+        std::string::npos);
+  CHECK(run("--family gemm --input /nowhere/table.csv", "").status == 3);
+}
+
+TEST_CASE("A full disk ends with status 4") { CHECK(run("--families >/dev/full", "").status == 4); }
+
+}  // namespace
