@@ -24,11 +24,13 @@ uint32_t element_bytes(cudnnBackendAttributeType_t type) {
     case CUDNN_TYPE_FRACTION:
       return sizeof(cudnnFraction_t);
     default:
-      // All others are enumerations.
-      return type > CUDNN_TYPE_VOID_PTR && type <= CUDNN_TYPE_OPERATIONGRAPH_MODE ? sizeof(int)
-             : type == CUDNN_TYPE_DATA_TYPE                                       ? sizeof(int)
-                                                                                  : 0;
+      break;
   }
+  // All others are enumerations; the value 10 is not used.
+  constexpr int kUnused = 10;
+  const bool enumeration = type == CUDNN_TYPE_DATA_TYPE ||
+                           (type > CUDNN_TYPE_VOID_PTR && type <= CUDNN_TYPE_OPERATIONGRAPH_MODE && type != kUnused);
+  return enumeration ? sizeof(int) : 0;
 }
 
 void BackendDescriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,

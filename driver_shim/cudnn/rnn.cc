@@ -26,6 +26,8 @@ OperationRecord record_of(const Call& call, const cudnnRNNStruct& rnn, const cud
       .set(Key::kColumns, rnn.input_size)
       .set(Key::kRows, rnn.hidden_size);
   record.set(Key::kGroups, weights.pseudo_layers()).set(Key::kDirection, call.direction);
+  // Forward, and each of the two parts of the backward pass, form the same number of products.
+  record.set(Key::kFlops, weights.flops_per_step() * static_cast<int64_t>(x.steps()));
   return record.set(Key::kReadBytes, call.read_bytes).set(Key::kWrittenBytes, call.written_bytes);
 }
 
