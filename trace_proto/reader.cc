@@ -1,6 +1,7 @@
 #include "trace_proto/reader.h"
 
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -48,6 +49,7 @@ bool decode_plain(const uint8_t* at, const uint8_t* end, PlainFields* out) {
 }  // namespace
 
 struct Reader::Impl {
+  google::protobuf::LogSilencer silence;  // damage is reported by us, not on standard error by the library
   InputBytes input;
   ReadStatus status = ReadStatus::kOk;
   std::string error;

@@ -164,7 +164,8 @@ void print_text(const Options& options, const Reader& reader, const Statistics& 
     std::printf("process %zu: %s, pid %llu", i,
                 process.header.program().empty() ? "unknown" : process.header.program().c_str(),
                 static_cast<Number>(process.header.pid()));
-    if (process.header.rank() >= 0) std::printf(", rank %d of %d", process.header.rank(), process.header.world_size());
+    if (process.header.rank() >= 0 && process.header.world_size() > 0)
+      std::printf(", rank %d of %d", process.header.rank(), process.header.world_size());
     std::printf(", device %s, %zu threads, %.3f s\n",
                 process.header.device_name().empty() ? "unknown" : process.header.device_name().c_str(),
                 statistics.processes[i].threads.size(), static_cast<double>(host_ns) / 1e9);

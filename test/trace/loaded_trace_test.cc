@@ -1,0 +1,104 @@
+#include "trace_proto/loaded_trace.h"
+
+#include <catch2/catch.hpp>
+
+#include "test/trace/sample_trace.h"
+#include "test/trace/trace_files.h"
+
+using namespace maya::test;
+using namespace maya::trace;
+
+TEST_CASE("definitions are resolved and events are in time order over threads") {
+  const std::string bytes = golden_trace();
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.status == ReadStatus::kOk);
+  REQUIRE(result.traces.size() == 1);
+  const LoadedTrace& trace = result.traces[0];
+  CHECK(trace.complete);
+  CHECK(trace.process.program() == "gpt.py");
+  CHECK(trace.threads == 2);
+  REQUIRE(trace.kernels.size() == 1);
+  CHECK(trace.kernels[0].name == "_Z9transformILi4EEvPfi");
+  CHECK(trace.kernels[0].parameter_offsets == std::vector<uint32_t>{0, 8});
+  REQUIRE(trace.configurations.size() == 1);
+  CHECK(trace.configurations[0].kernel == 0);
+  CHECK(trace.configurations[0].grid[0] == 128);
+  REQUIRE(trace.configurations[0].scalars.size() == 1);
+  CHECK(trace.configurations[0].scalars[0].offset == 8);
+  CHECK(trace.configurations[0].scalars[0].size == 4);
+  CHECK(trace.configurations[0].scalars[0].value == 4096);
+  REQUIRE(trace.operations.size() == 1);
+  CHECK(trace.operations[0].record.family == maya::Family::kGemm);
+  CHECK(trace.operations[0].record.get(maya::Key::kK) == 3072);
+  CHECK(std::string(trace.operations[0].record.api) == "cublasGemmEx");
+
+  uint64_t last_ns = 0;
+  std::vector<EventKind> kinds;
+  for (const Event& event : trace.events) {
+    CHECK(event.time_ns >= last_ns);
+    last_ns = event.time_ns;
+    kinds.push_back(event.kind);
+  }
+  using K = EventKind;
+  // The launch of thread 1 at 5.00005 s stands before the end of the 4.29 s pause of thread 0.
+  CHECK(kinds == std::vector<K>{K::kStream, K::kAllocation, K::kCopy, K::kFill, K::kRange, K::kLaunch, K::kLaunch,
+                                K::kLaunch, K::kOperation, K::kEventCall, K::kLaunch, K::kSynchronization,
+                                K::kAllocationFailure, K::kFree, K::kNotice});
+  CHECK(trace.events[2].own_ns == 300);
+  CHECK(trace.events[2].stream == 1);
+  CHECK(trace.events[10].thread == 1);
+  CHECK(trace.events[11].wait_ns == 12345);
+  CHECK(trace.copies[trace.events[2].index].bytes() == 4096);
+  CHECK(trace.last_time_ns == 9'300'001'000);
+}
+
+TEST_CASE("equal times keep the order of threads, then of the thread") {
+  const std::string bytes = encoded(chunk_header(1, 0, 100)) + encoded(process_header()) + encoded(launch(1, 11, 0)) +
+                            encoded(launch(1, 12, 0)) + encoded(chunk_header(0, 1, 100)) + encoded(launch(1, 1, 0)) +
+                            encoded(launch(1, 2, 0)) + encoded(process_end());
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.traces.size() == 1);
+  std::vector<uint32_t> streams;
+  for (const Event& event : result.traces[0].events) streams.push_back(event.stream);
+  CHECK(streams == std::vector<uint32_t>{1, 2, 11, 12});
+}
+
+TEST_CASE("a definition may follow its use; a missing one is said to be missing") {
+  std::string bytes = golden_trace();
+  // The definitions of process 0 moved behind everything else, into a chunk of their own.
+  const std::string late =
+      encoded(chunk_header(0, 0, 1)) + encoded(process_header()) + encoded(launch(5, 0, 1)) + encoded(launch(6, 0, 1));
+  maya::proto::Packet kernel, configuration, name;
+  configuration.mutable_configuration()->set_id(5);
+  configuration.mutable_configuration()->set_kernel(3);
+  kernel.mutable_kernel()->set_id(3);
+  kernel.mutable_kernel()->set_name(8);
+  name.mutable_string()->set_id(8);
+  name.mutable_string()->set_text("late");
+  bytes = late + encoded(configuration) + encoded(kernel) + encoded(name) + encoded(process_end());
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.traces.size() == 1);
+  const LoadedTrace& trace = result.traces[0];
+  REQUIRE(trace.events.size() == 2);
+  REQUIRE(trace.events[0].index == 0);
+  CHECK(trace.kernels[trace.configurations[0].kernel].name == "late");
+  CHECK(trace.events[1].index == kNoDefinition);
+}
+
+TEST_CASE("each process of a concatenated file is a trace with its own ids and its own state") {
+  const std::string one = golden_trace();
+  const std::string open_end = encoded(chunk_header(0, 0, 1)) + encoded(process_header()) + encoded(launch(1, 0, 1));
+  const std::string bytes = open_end + one;
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.traces.size() == 2);
+  CHECK_FALSE(result.traces[0].complete);
+  CHECK(result.traces[0].configurations.empty());
+  CHECK(result.traces[1].complete);
+  CHECK(result.traces[1].configurations.size() == 1);
+}
+
+TEST_CASE("inputs that cannot be used") {
+  CHECK(load_trace("/nonexistent/file.pb").status == ReadStatus::kMissing);
+  CHECK(load_trace("text", 4).status == ReadStatus::kForeign);
+  CHECK_FALSE(load_trace("text", 4).error.empty());
+}
