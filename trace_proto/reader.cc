@@ -309,13 +309,13 @@ void Reader::Impl::check_start() {
   PacketView packet;
   if (!next(&packet)) {
     if (status == ReadStatus::kOk) {
-      fail(ReadStatus::kDamaged,
-           "damaged before the first whole packet, at offset " + std::to_string(damage.empty() ? 0 : damage[0].offset));
+      fail(ReadStatus::kDamaged, "damaged before the first whole packet, at offset " +
+                                     std::to_string(damage.empty() ? 0 : damage[0].offset));
     }
-    return;
+  } else {
+    next(&packet);
   }
-  next(&packet);
-  if (status == ReadStatus::kOk) restart();
+  restart();
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
