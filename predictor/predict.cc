@@ -26,10 +26,14 @@ struct CostNames : OperationNames {
   const CostTable& costs;
 };
 
+// A step lasts from the end of the device work of the step before it to the end of its own. Where something else lies
+// between them, and for the first, it begins with its first call.
 std::vector<Interval> step_intervals(const Steps& steps, const Simulation& simulation) {
   std::vector<Interval> intervals;
   for (size_t k = 0; k < steps.steps.size(); ++k) {
-    const uint64_t begin = k == 0 ? simulation.call_start_ns[steps.steps[0].begin] : intervals[k - 1].end_ns;
+    const bool follows = k > 0 && steps.steps[k - 1].end == steps.steps[k].begin;
+    const uint64_t earliest = k == 0 ? 0 : intervals[k - 1].end_ns;
+    const uint64_t begin = follows ? earliest : std::max(earliest, simulation.call_start_ns[steps.steps[k].begin]);
     intervals.push_back({begin, std::max(begin, simulation.work_end_ns[steps.steps[k].last_work])});
   }
   return intervals;
@@ -239,6 +243,7 @@ Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, Ra
   if (!rank->steps.steps.empty()) {
     const std::vector<Interval> intervals = step_intervals(rank->steps, rank->simulation);
     rank->step_ns = lengths_of(intervals);
+    for (const Interval& interval : intervals) rank->step_begin_ns.push_back(interval.begin_ns);
     rank->median_ns = median(counted(rank->steps, rank->step_ns));
     const auto typical = std::find(rank->step_ns.begin() + rank->steps.warm_up, rank->step_ns.end(), rank->median_ns);
     rank->breakdown =

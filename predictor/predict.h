@@ -44,7 +44,8 @@ struct RankPrediction {
   std::string device;
   bool complete = false;
   Steps steps;
-  std::vector<uint64_t> step_ns;  // by step
+  std::vector<uint64_t> step_begin_ns;  // by step, simulated time
+  std::vector<uint64_t> step_ns;        // by step
   uint64_t median_ns = 0, low_ns = 0, high_ns = 0;
   Breakdown breakdown;                            // of the step that is the median
   std::array<double, kProvenances> provenance{};  // shares of device time in the steps that count

@@ -11,13 +11,18 @@ namespace {
 
 constexpr size_t kGram_tokens = 4;
 constexpr size_t kCandidates = 64;
-// Part of the best candidate's tokens that a shorter one must explain to be preferred: what a program does every few
-// steps only (logging) is a small part, the embedding and head around the layers of a model are more.
+// A period that explains at least this part of the most that any explains may be the step.
+constexpr double kMuch = 0.5;
+// Part of the longest such period's tokens, or of its optimizer work, that a shorter one must explain to be preferred:
+// what a program does every few steps only is a small part, the embedding and head around the layers of a model are
+// more.
 constexpr double kEquallyGood = 0.98;
-// A repetition of whole units is preferred to one of halves unless it explains much less.
-constexpr double kMuchLess = 0.7;
+// A repetition of halves of units is preferred to one of whole but much shorter units unless it explains much less than
+// that.
+constexpr double kNotMuchLess = 0.7;
 // Steps that make up a smaller part of the sequence are a coincidence.
 constexpr double kLeastPart = 0.3;
+constexpr size_t kMostRegions = 1024;
 
 struct Interval {
   size_t begin;
@@ -108,25 +113,44 @@ bool holds_optimizer(std::span<const Token> tokens, const Candidate& candidate, 
   return true;
 }
 
-// The candidate that explains most, then the shortest that is as good.
+// Optimizer tokens of b's regions, and how many of them lie in a's too.
+bool has_optimizer_of(std::span<const Token> tokens, const Candidate& a, const Candidate& b) {
+  size_t all = 0, shared = 0, at = 0;
+  for (const Interval& y : b.regions) {
+    for (size_t i = y.begin; i < y.end; ++i) {
+      if (!tokens[i].optimizer) continue;
+      ++all;
+      while (at < a.regions.size() && a.regions[at].end <= i) ++at;
+      if (at < a.regions.size() && a.regions[at].begin <= i) ++shared;
+    }
+  }
+  return all > 0 && static_cast<double>(shared) >= kEquallyGood * static_cast<double>(all);
+}
+
+bool as_good(std::span<const Token> tokens, const Candidate& shorter, const Candidate& longest, bool any_optimizer) {
+  const auto part = static_cast<double>(overlap(shorter, longest)) / static_cast<double>(longest.covered);
+  return part >= kEquallyGood || (any_optimizer && part >= kMuch && has_optimizer_of(tokens, shorter, longest));
+}
+
 Candidate choose(std::span<const Token> tokens, const std::vector<size_t>& periods, bool whole_units,
                  bool any_optimizer) {
   std::vector<Candidate> candidates;
-  const Candidate* best = nullptr;
+  size_t most = 0;
   for (const size_t period : periods) {
     Candidate candidate = evaluate(tokens, period, whole_units ? period : (period + 1) / 2);
-    if (candidate.covered > 0 && candidate.regions.size() <= 1024 && holds_optimizer(tokens, candidate, any_optimizer))
-      candidates.push_back(std::move(candidate));
+    if (candidate.covered == 0 || candidate.regions.size() > kMostRegions) continue;
+    if (!holds_optimizer(tokens, candidate, any_optimizer)) continue;
+    most = std::max(most, candidate.covered);
+    candidates.push_back(std::move(candidate));
   }
-  for (const Candidate& candidate : candidates)
-    if (best == nullptr || candidate.covered > best->covered) best = &candidate;
-  if (best == nullptr) return {};
-  const Candidate* shortest = best;
-  for (const Candidate& candidate : candidates)
-    if (candidate.period < shortest->period &&
-        static_cast<double>(overlap(candidate, *best)) >= kEquallyGood * static_cast<double>(best->covered))
-      shortest = &candidate;
-  return *shortest;
+  if (candidates.empty()) return {};
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.period < b.period; });
+  const auto longest = std::find_if(candidates.rbegin(), candidates.rend(), [&](const Candidate& candidate) {
+    return static_cast<double>(candidate.covered) >= kMuch * static_cast<double>(most);
+  });
+  return *std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.period == longest->period || as_good(tokens, candidate, *longest, any_optimizer);
+  });
 }
 
 // Length of the gram at the start of the unit that occurs there only, within the unit.
@@ -154,6 +178,49 @@ size_t nearest(std::span<const Token> tokens, size_t from, size_t to, size_t exp
   return best;
 }
 
+// The units of one region. Whole ones are counted back from its end, which usually is the end of the last step; `from`
+// and `to` bound what may be added before and behind.
+void add_units(std::span<const Token> tokens, const Interval& region, size_t period, size_t from, size_t to,
+               std::vector<Unit>* units) {
+  std::vector<Unit> found;
+  const bool whole = region.end - region.begin >= 2 * period;
+  if (whole) {
+    for (size_t end = region.end; end >= region.begin + period; end -= period) found.push_back({end - period, end});
+    std::reverse(found.begin(), found.end());
+  } else {
+    // Two units that agree in their first part only: the begin of the region tells where they start.
+    found = {{region.begin, region.begin + period}, {region.begin + period, std::min(to, region.begin + 2 * period)}};
+  }
+  const size_t unit = found.front().begin;
+  const size_t length = telling_length(tokens, unit, std::min(period, tokens.size() - unit));
+  const size_t half = period / 2;
+
+  // Earlier ones, which may be longer (optimizer state is made in the first step) or have something behind them.
+  std::vector<Unit> earlier;
+  for (size_t first = unit; first > from + half;) {
+    const size_t lowest = std::max(from, first > 2 * period + half ? first - 2 * period - half : 0);
+    const size_t begin =
+        nearest(tokens, lowest, first - half, std::max(from, first > period ? first - period : 0), unit, length);
+    if (begin == tokens.size()) break;
+    earlier.push_back({begin, first});
+    first = begin;
+  }
+  units->insert(units->end(), earlier.rbegin(), earlier.rend());
+  units->insert(units->end(), found.begin(), found.end());
+
+  // Later ones, as far as they are whole.
+  for (size_t end = units->back().end; end < to;) {
+    const size_t begin = nearest(tokens, end, std::min(to, end + half + 1), end, unit, length);
+    if (begin == tokens.size()) break;
+    const size_t next =
+        nearest(tokens, begin + half + 1, std::min(to, begin + 2 * period), begin + period, unit, length);
+    const size_t last = next != tokens.size() ? next : begin + period;
+    if (last > to) break;
+    units->push_back({begin, last});
+    end = last;
+  }
+}
+
 }  // namespace
 
 Repetition find_repetition(std::span<const Token> tokens) {
@@ -163,58 +230,24 @@ Repetition find_repetition(std::span<const Token> tokens) {
   const std::vector<size_t> periods = candidate_periods(tokens);
   Candidate chosen = choose(tokens, periods, true, any_optimizer);
   const Candidate halves = choose(tokens, periods, false, any_optimizer);
-  if (static_cast<double>(chosen.covered) < kMuchLess * static_cast<double>(halves.covered)) chosen = halves;
+  const bool much_longer = halves.period >= 2 * chosen.period;
+  if (much_longer && static_cast<double>(halves.covered) >= kNotMuchLess * static_cast<double>(chosen.covered))
+    chosen = halves;
   if (chosen.period == 0) return result;
 
-  const size_t period = chosen.period;
-  const Interval region =
-      *std::max_element(chosen.regions.begin(), chosen.regions.end(),
-                        [](const auto& a, const auto& b) { return a.end - a.begin < b.end - b.begin; });
-  result.period = period;
+  size_t in_units = 0;
+  for (size_t i = 0; i < chosen.regions.size(); ++i) {
+    const size_t from = result.units.empty() ? 0 : result.units.back().end;
+    const size_t to = i + 1 < chosen.regions.size() ? chosen.regions[i + 1].begin : tokens.size();
+    Interval region = chosen.regions[i];
+    region.begin = std::max(region.begin, from);
+    if (region.end < region.begin + chosen.period) continue;
+    add_units(tokens, region, chosen.period, from, std::max(to, region.end), &result.units);
+  }
+  for (const Unit& unit : result.units) in_units += unit.end - unit.begin;
+  if (static_cast<double>(in_units) < kLeastPart * static_cast<double>(tokens.size())) return {};
+  result.period = chosen.period;
   result.covered = chosen.covered;
-
-  // Steps of the longest region, counted back from its end, which usually is the end of the last step.
-  std::vector<size_t> starts;
-  size_t start = region.end;
-  while (start >= region.begin + period) {
-    start -= period;
-    starts.push_back(start);
-  }
-  std::reverse(starts.begin(), starts.end());
-  if (region.end - region.begin < 2 * period) {
-    // Two steps that agree in their first part only: the run's begin tells where they start.
-    starts = {region.begin, region.begin + period};
-  }
-  const size_t unit = starts.front();
-  const size_t length = telling_length(tokens, unit, std::min(period, tokens.size() - unit));
-
-  // Earlier steps, which may be longer (optimizer state is made in the first one) or have something between them.
-  std::vector<size_t> earlier;
-  for (size_t first = unit; first > period / 2;) {
-    const size_t expected = first > period ? first - period : 0;
-    const size_t from = first > 5 * period / 2 ? first - 5 * period / 2 : 0;
-    const size_t found = nearest(tokens, from, first - period / 2, expected, unit, length);
-    if (found == tokens.size()) break;
-    earlier.push_back(found);
-    first = found;
-  }
-  // Later ones, as far as they are whole.
-  size_t end = std::min(starts.back() + period, tokens.size());
-  if (region.end - region.begin < 2 * period) end = tokens.size();
-  while (end < tokens.size()) {
-    const size_t found = nearest(tokens, end, std::min(tokens.size(), end + period / 2 + 1), end, unit, length);
-    if (found == tokens.size()) break;
-    const size_t next = nearest(tokens, found + period / 2 + 1, std::min(tokens.size(), found + 2 * period),
-                                found + period, unit, length);
-    const size_t last = next != tokens.size() ? next : found + period;
-    if (last > tokens.size()) break;
-    starts.push_back(found);
-    end = last;
-  }
-  result.starts.assign(earlier.rbegin(), earlier.rend());
-  result.starts.insert(result.starts.end(), starts.begin(), starts.end());
-  result.end = end;
-  if (static_cast<double>(end - result.starts.front()) < kLeastPart * static_cast<double>(tokens.size())) return {};
   return result;
 }
 

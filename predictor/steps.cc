@@ -155,11 +155,11 @@ Steps from_repetition(const CostTable& costs, const std::vector<uint32_t>& work)
   const Repetition by_name = find_repetition(tokens_of(costs, work, false));
   if (by_name.covered > found.covered + found.covered * 3 / 10) found = by_name;
   Steps steps;
-  for (size_t i = 0; i < found.starts.size(); ++i) {
-    const size_t begin = found.starts[i];
-    const size_t end = i + 1 < found.starts.size() ? found.starts[i + 1] : found.end;
-    const uint32_t last = i + 1 < found.starts.size() ? work[end] : work[end - 1] + 1;
-    add_step(costs, work, begin, end, work[begin], last, &steps);
+  for (size_t i = 0; i < found.units.size(); ++i) {
+    const auto [begin, end] = found.units[i];
+    // Calls between the last work of a step and the first of the next belong to the earlier one.
+    const bool next_follows = i + 1 < found.units.size() && found.units[i + 1].begin == end;
+    add_step(costs, work, begin, end, work[begin], next_follows ? work[end] : work[end - 1] + 1, &steps);
   }
   steps.found_by = FoundBy::kRepetition;
   return steps;

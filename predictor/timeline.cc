@@ -135,13 +135,9 @@ class Writer {
     constexpr uint64_t kStepsTrack = 1'000'000'000;  // above all stream ids that programs get
     if (rank.steps.steps.empty()) return;
     name_track("thread_name", device, kStepsTrack, "steps");
-    uint64_t begin = rank.simulation.call_start_ns[rank.steps.steps.front().begin];
-    for (size_t k = 0; k < rank.steps.steps.size(); ++k) {
-      const uint64_t end = begin + rank.step_ns[k];
-      span(device, kStepsTrack, begin, end, "step " + std::to_string(k) + (k < rank.steps.warm_up ? " (warm-up)" : ""),
-           "step", "");
-      begin = end;
-    }
+    for (size_t k = 0; k < rank.steps.steps.size(); ++k)
+      span(device, kStepsTrack, rank.step_begin_ns[k], rank.step_begin_ns[k] + rank.step_ns[k],
+           "step " + std::to_string(k) + (k < rank.steps.warm_up ? " (warm-up)" : ""), "step", "");
   }
 
   void write_memory(const RankPrediction& rank, uint64_t process) {

@@ -30,10 +30,10 @@ TEST_CASE("equal steps after initial copies") {
   const std::string init = "xyzxyxxyzz";
   const Repetition r = find_repetition(tokens(init + times(5, step)));
   CHECK(r.period == step.size());
-  REQUIRE(r.starts.size() == 5);
-  CHECK(r.starts.front() == init.size());
-  CHECK(r.starts.back() == init.size() + 4 * step.size());
-  CHECK(r.end == init.size() + 5 * step.size());
+  REQUIRE(r.units.size() == 5);
+  CHECK(r.units.front().begin == init.size());
+  CHECK(r.units.back().begin == init.size() + 4 * step.size());
+  CHECK(r.units.back().end == init.size() + 5 * step.size());
 }
 
 TEST_CASE("three steps, the first of which also makes optimizer state") {
@@ -42,10 +42,10 @@ TEST_CASE("three steps, the first of which also makes optimizer state") {
   const std::string first = model(12) + times(60, "ff") + "OP";
   const Repetition r = find_repetition(tokens(init + first + step + step));
   CHECK(r.period == step.size());
-  REQUIRE(r.starts.size() == 3);
-  CHECK(r.starts[0] == init.size());
-  CHECK(r.starts[1] == init.size() + first.size());
-  CHECK(r.starts[2] == init.size() + first.size() + step.size());
+  REQUIRE(r.units.size() == 3);
+  CHECK(r.units[0].begin == init.size());
+  CHECK(r.units[1].begin == init.size() + first.size());
+  CHECK(r.units[2].begin == init.size() + first.size() + step.size());
 }
 
 TEST_CASE("three steps of a deep model without recognised optimizer work") {
@@ -53,45 +53,67 @@ TEST_CASE("three steps of a deep model without recognised optimizer work") {
   const std::string first = model(48) + times(20, "ff") + "uvwuvwuvw";
   const Repetition r = find_repetition(tokens(times(40, "x") + first + step + step));
   CHECK(r.period == step.size());
-  CHECK(r.starts.size() == 3);
+  CHECK(r.units.size() == 3);
 }
 
 TEST_CASE("two steps, the first of which also makes optimizer state") {
   const std::string step = model(12) + "OP";
   const std::string first = model(12) + times(30, "f") + "OP";
   const Repetition r = find_repetition(tokens("xxyyz" + first + step));
-  REQUIRE(r.starts.size() == 2);
-  CHECK(r.starts[0] == 5);
-  CHECK(r.starts[1] == 5 + first.size());
-  CHECK(r.end == 5 + first.size() + step.size());
+  REQUIRE(r.units.size() == 2);
+  CHECK(r.units[0].begin == 5);
+  CHECK(r.units[1].begin == 5 + first.size());
+  CHECK(r.units.back().end == 5 + first.size() + step.size());
 }
 
 TEST_CASE("gradient accumulation: micro-batches are not steps") {
   const std::string step = times(8, model(6)) + "OP";
   const Repetition r = find_repetition(tokens(times(4, step)));
   CHECK(r.period == step.size());
-  CHECK(r.starts.size() == 4);
+  CHECK(r.units.size() == 4);
 }
 
 TEST_CASE("logging every few steps does not make a step of ten") {
   const std::string step = model(12) + "OP";
   const Repetition r = find_repetition(tokens(times(3, times(10, step) + "qrs")));
   CHECK(r.period == step.size());
-  CHECK(r.starts.size() == 30);
+  CHECK(r.units.size() == 30);
 }
 
 TEST_CASE("inference: the layers of a model are not steps") {
   const std::string step = "et" + times(24, "abcdmn") + "hls";
   const Repetition r = find_repetition(tokens(times(6, step)));
   CHECK(r.period == step.size());
-  CHECK(r.starts.size() == 6);
+  CHECK(r.units.size() == 6);
+}
+
+TEST_CASE("a very deep model: the layers explain more tokens than three steps do") {
+  // Initial copies that repeat as well, no recognised optimizer work.
+  const std::string step = "xe" + times(800, "abcd") + "l" + "L" + times(800, "BCDEFG") + "uvw";
+  const std::string first = "xe" + times(800, "abcd") + "l" + "L" + times(800, "BCDEFG") + times(640, "ijkmn") + "uvw";
+  const Repetition three = find_repetition(tokens(times(800, "rst") + first + step + step));
+  CHECK(three.period == step.size());
+  CHECK(three.units.size() == 3);
+  const Repetition two = find_repetition(tokens(times(800, "rst") + first + step));
+  REQUIRE(two.units.size() == 2);
+  CHECK(two.units[1].begin == 2400 + first.size());
+  CHECK(two.units[1].end == 2400 + first.size() + step.size());
+}
+
+TEST_CASE("epochs with validation: the step is the training step") {
+  const std::string step = model(6) + "OP";
+  const std::string validation = times(5, "e" + times(6, "abcd") + "h");
+  const Repetition r = find_repetition(tokens("xyz" + times(4, times(10, step) + validation)));
+  CHECK(r.period == step.size());
+  CHECK(r.units.size() == 40);
+  for (const Unit& unit : r.units) CHECK(unit.end - unit.begin == step.size());
 }
 
 TEST_CASE("a tail that is no whole step is left out") {
   const std::string step = model(12) + "OP";
   const Repetition r = find_repetition(tokens(times(4, step) + "qqq"));
-  CHECK(r.starts.size() == 4);
-  CHECK(r.end == 4 * step.size());
+  CHECK(r.units.size() == 4);
+  CHECK(r.units.back().end == 4 * step.size());
 }
 
 TEST_CASE("nothing repeats, one token, none") {
@@ -103,7 +125,7 @@ TEST_CASE("nothing repeats, one token, none") {
 TEST_CASE("very short steps") {
   const Repetition r = find_repetition(tokens(times(10, "abO")));
   CHECK(r.period == 3);
-  CHECK(r.starts.size() == 10);
+  CHECK(r.units.size() == 10);
 }
 
 TEST_CASE("one operation over and over is one operation a step") {
