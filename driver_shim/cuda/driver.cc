@@ -102,13 +102,13 @@ Stream* Driver::resolve_stream(CUstream handle, Context& context, bool per_threa
   ThreadState& thread = thread_state();
   for (ThreadState::PerThreadStream& entry : thread.per_thread_streams) {
     if (entry.context != &context) continue;
-    if (Stream* known = streams_.get(entry.handle); known != nullptr && known->context() == &context) return known;
+    if (Stream* known = streams_.get(entry.handle); known != nullptr && known->id() == entry.id) return known;
     entry.handle = nullptr;
   }
   std::erase_if(thread.per_thread_streams,
                 [](const ThreadState::PerThreadStream& entry) { return entry.handle == nullptr; });
   Stream* made = create_stream(context, CU_STREAM_DEFAULT, 0);
-  if (made != nullptr) thread.per_thread_streams.push_back({&context, reinterpret_cast<CUstream>(made)});
+  if (made != nullptr) thread.per_thread_streams.push_back({&context, reinterpret_cast<CUstream>(made), made->id()});
   return made;
 }
 

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "driver_shim/common/maya_table.h"
+#include "driver_shim/cuda/allocation.h"
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/launch.h"
 #include "driver_shim/cuda/operation.h"
@@ -17,52 +17,29 @@
 namespace maya::cuda {
 namespace {
 
-CUresult status_of(device::MemoryStatus status) {
-  switch (status) {
-    case device::MemoryStatus::kOk:
-      return CUDA_SUCCESS;
-    case device::MemoryStatus::kOutOfMemory:
-    case device::MemoryStatus::kNoAddressSpace:
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-}
-
 CUresult allocate(CUdeviceptr* address, uint64_t bytes, ChargeLayer layer, const char* entry_point) {
   return enter(Needs::kContext, [&](Call& call) {
-    if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    device::Allocation made;
-    const int ordinal = call.context().device;
-    const auto status =
-        call.memory().allocate(ordinal, bytes, static_cast<device::Layer>(layer), &call.context(), &made);
-    if (status == device::MemoryStatus::kOk) {
-      Recorder::get().allocation(made);
-      *address = made.base;
-      return CUDA_SUCCESS;
-    }
-    const std::vector<uint64_t> largest = call.memory().largest_allocations(ordinal, 8);
-    Recorder::get().allocation_failure(entry_point == nullptr ? "" : entry_point, ordinal, bytes,
-                                       call.memory().use(ordinal), largest.data(), static_cast<int>(largest.size()));
-    return status_of(status);
+    if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return allocate_device_memory(call.driver(), call.context(), bytes, static_cast<device::Layer>(layer),
+                                  entry_point == nullptr ? "" : entry_point, address);
   });
 }
 
 CUresult read(void* host, CUdeviceptr source, uint64_t bytes, int* all_known) {
   return enter(Needs::kInitialized, [&](Call& call) {
     if (all_known != nullptr) *all_known = call.memory().known(source, bytes);
-    return status_of(call.memory().read(host, source, bytes));
+    return memory_result(call.memory().read(host, source, bytes));
   });
 }
 
 CUresult write(CUdeviceptr destination, const void* host, uint64_t bytes) {
   return enter(Needs::kInitialized,
-               [&](Call& call) { return status_of(call.memory().write(destination, host, bytes)); });
+               [&](Call& call) { return memory_result(call.memory().write(destination, host, bytes)); });
 }
 
 CUresult copy(CUdeviceptr destination, CUdeviceptr source, uint64_t bytes) {
   return enter(Needs::kInitialized,
-               [&](Call& call) { return status_of(call.memory().copy(destination, source, bytes)); });
+               [&](Call& call) { return memory_result(call.memory().copy(destination, source, bytes)); });
 }
 
 CUresult make_unknown(CUdeviceptr destination, uint64_t bytes) {

@@ -37,7 +37,10 @@ ThreadState::ThreadState() = default;
 
 ThreadState::~ThreadState() {
   if (Driver* driver = Driver::get(); driver != nullptr)
-    for (const PerThreadStream& stream : per_thread_streams) driver->destroy_stream(stream.handle);
+    for (const PerThreadStream& entry : per_thread_streams)
+      if (const device::Stream* stream = driver->streams().get(entry.handle);
+          stream != nullptr && stream->id() == entry.id)
+        driver->destroy_stream(entry.handle);
 }
 
 void ThreadState::set_current(device::Context* context) {

@@ -28,6 +28,7 @@ struct ThreadState {
   struct PerThreadStream {
     device::Context* context;
     CUstream handle;
+    uint32_t id;  // tells it from a later stream at the same address
   };
   std::vector<PerThreadStream> per_thread_streams;
 
