@@ -1,13 +1,12 @@
-// Entry points of the backend (graph) API. Descriptors of tensors and operations are kept in full; operation graphs,
-// and what is built from them (engines, heuristics, plans), are refused with CUDNN_STATUS_NOT_SUPPORTED when they are
-// finalized, so that a program can fall back.
+// Entry points of the backend (graph) API: descriptors with attributes. What graphs, engines and plans answer is in
+// backend_engine.cc; what an executed plan does, in graph_operation.cc.
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "driver_shim/common/api.h"
-#include "driver_shim/common/driver_access.h"
 #include "driver_shim/cudnn/backend_descriptor.h"
+#include "driver_shim/cudnn/backend_engine.h"
 #include "driver_shim/cudnn/handle.h"
 
 namespace maya::cudnn {
@@ -18,25 +17,6 @@ constexpr int64_t kMostElements = 1 << 20;  // of one attribute; beyond it the c
 BackendDescriptor* ours(cudnnBackendDescriptor_t descriptor) { return static_cast<BackendDescriptor*>(descriptor); }
 
 bool usable(cudnnBackendDescriptor_t descriptor) { return descriptor != nullptr && ours(descriptor)->alive(); }
-
-// What needs an engine to run.
-bool needs_engine(cudnnBackendDescriptorType_t type) {
-  switch (type) {
-    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
-    case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
-    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-      return true;
-    default:
-      return false;
-  }
-}
-
-cudnnStatus_t not_supported(const char* entry_point, const char* text) {
-  shim::report_unsupported("libcudnn.so.9", entry_point, "CUDNN_STATUS_NOT_SUPPORTED");
-  return fail(CUDNN_STATUS_NOT_SUPPORTED, text);
-}
 
 }  // namespace
 }  // namespace maya::cudnn
@@ -75,7 +55,19 @@ MAYA_API cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descrip
   if (element_bytes(type) == 0) return fail(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "no such attribute type");
   if (count > 0 && elements == nullptr) return null_pointer();
   try {
-    ours(descriptor)->set(name, type, count, elements);
+    BackendAttribute attribute{name, type, count, {}, {}};
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto child = static_cast<const cudnnBackendDescriptor_t*>(elements)[i];
+        if (!usable(child)) return bad_parameter("an element is not a backend descriptor");
+        if (!ours(child)->finalized()) return fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "an element is not finalized");
+        attribute.children.push_back(ours(child)->node());
+      }
+    } else {
+      attribute.bytes.resize(static_cast<size_t>(count) * element_bytes(type));
+      if (count > 0) std::memcpy(attribute.bytes.data(), elements, attribute.bytes.size());
+    }
+    ours(descriptor)->set(std::move(attribute));
   } catch (const std::bad_alloc&) {
     return fail(CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, "no host memory for an attribute");
   }
@@ -90,21 +82,39 @@ MAYA_API cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d
   if (!ours(descriptor)->finalized())
     return fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "the descriptor is not finalized");
   if (requested < 0) return bad_parameter("number of elements asked for");
-  const BackendDescriptor::Attribute* attribute = ours(descriptor)->find(name);
+  const BackendAttribute* attribute = ours(descriptor)->node()->find(name);
   give(count, attribute == nullptr ? 0 : attribute->count);
-  if (attribute == nullptr) return fail(CUDNN_STATUS_NOT_SUPPORTED, "the attribute was not set");
+  if (attribute == nullptr)  // lists that an engine leaves empty: notes, knobs, layouts
+    return answers_empty(ours(descriptor)->type()) ? CUDNN_STATUS_SUCCESS
+                                                   : fail(CUDNN_STATUS_NOT_SUPPORTED, "the attribute was not set");
   if (attribute->type != type) return fail(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "the attribute has another type");
+  if (elements == nullptr) return CUDNN_STATUS_SUCCESS;  // documented: only the count is asked for
   const int64_t copied = std::min(requested, attribute->count);
-  if (copied > 0 && elements == nullptr) return null_pointer();
-  if (copied > 0) std::memcpy(elements, attribute->bytes.data(), static_cast<size_t>(copied) * element_bytes(type));
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    for (int64_t i = 0; i < copied; ++i) {
+      const auto filled = static_cast<cudnnBackendDescriptor_t*>(elements)[i];
+      if (!usable(filled)) return bad_parameter("an element to be filled is not a backend descriptor");
+      const BackendNodePtr& child = attribute->children[static_cast<size_t>(i)];
+      if (ours(filled)->type() != child->type)
+        return fail(CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE, "an element to be filled has another descriptor type");
+      ours(filled)->adopt(child);
+    }
+  } else if (copied > 0) {
+    std::memcpy(elements, attribute->bytes.data(), static_cast<size_t>(copied) * element_bytes(type));
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 
 MAYA_API cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (!usable(descriptor)) return bad_parameter("not a backend descriptor");
-  if (needs_engine(ours(descriptor)->type()))
-    return not_supported("cudnnBackendFinalize", "Maya has no cuDNN engine for operation graphs yet");
-  ours(descriptor)->finalize();
+  if (ours(descriptor)->finalized()) return CUDNN_STATUS_SUCCESS;
+  try {
+    if (const cudnnStatus_t status = complete(ours(descriptor)->building()); status != CUDNN_STATUS_SUCCESS)
+      return status;
+    ours(descriptor)->finalize();
+  } catch (const std::bad_alloc&) {
+    return fail(CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, "no host memory for a descriptor");
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -112,5 +122,14 @@ MAYA_API cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDes
                                            cudnnBackendDescriptor_t variants) {
   if (!usable(handle)) return fail(CUDNN_STATUS_NOT_INITIALIZED, "not a cuDNN handle");
   if (!usable(plan) || !usable(variants)) return bad_parameter("not a backend descriptor");
-  return not_supported("cudnnBackendExecute", "Maya has no cuDNN engine for operation graphs yet");
+  if (!ours(plan)->finalized() || !ours(variants)->finalized())
+    return fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "the plan or the variant pack is not finalized");
+  if (ours(plan)->type() != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
+      ours(variants)->type() != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+    return fail(CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE, "not a plan and a variant pack");
+  try {
+    return execute(handle, *ours(plan)->node(), *ours(variants)->node());
+  } catch (const std::bad_alloc&) {
+    return fail(CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, "no host memory to execute a plan");
+  }
 }

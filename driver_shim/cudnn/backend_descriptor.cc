@@ -33,23 +33,87 @@ uint32_t element_bytes(cudnnBackendAttributeType_t type) {
   return enumeration ? sizeof(int) : 0;
 }
 
-void BackendDescriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
-                            const void* elements) {
-  std::vector<char> bytes(static_cast<size_t>(count) * element_bytes(type));
-  if (!bytes.empty()) std::memcpy(bytes.data(), elements, bytes.size());
-  for (Attribute& attribute : attributes_) {
-    if (attribute.name != name) continue;
-    attribute.type = type, attribute.count = count;
-    attribute.bytes.swap(bytes);
-    return;
-  }
-  attributes_.push_back({name, type, count, std::move(bytes)});
-}
-
-const BackendDescriptor::Attribute* BackendDescriptor::find(cudnnBackendAttributeName_t name) const {
-  for (const Attribute& attribute : attributes_)
+const BackendAttribute* BackendNode::find(cudnnBackendAttributeName_t name) const {
+  for (const BackendAttribute& attribute : attributes)
     if (attribute.name == name) return &attribute;
   return nullptr;
 }
+
+std::vector<int64_t> BackendNode::integers(cudnnBackendAttributeName_t name) const {
+  const BackendAttribute* attribute = find(name);
+  if (attribute == nullptr || attribute->type != CUDNN_TYPE_INT64) return {};
+  std::vector<int64_t> values(static_cast<size_t>(attribute->count));
+  if (!values.empty()) std::memcpy(values.data(), attribute->bytes.data(), attribute->bytes.size());
+  return values;
+}
+
+int64_t BackendNode::integer(cudnnBackendAttributeName_t name, int64_t otherwise) const {
+  const std::vector<int64_t> values = integers(name);
+  return values.empty() ? otherwise : values[0];
+}
+
+int BackendNode::enumerator(cudnnBackendAttributeName_t name, int otherwise) const {
+  const BackendAttribute* attribute = find(name);
+  int value = otherwise;
+  if (attribute != nullptr && attribute->bytes.size() >= sizeof value)
+    std::memcpy(&value, attribute->bytes.data(), sizeof value);
+  return value;
+}
+
+bool BackendNode::boolean(cudnnBackendAttributeName_t name) const {
+  const BackendAttribute* attribute = find(name);
+  return attribute != nullptr && !attribute->bytes.empty() && attribute->bytes[0] != 0;
+}
+
+BackendNodePtr BackendNode::child(cudnnBackendAttributeName_t name) const {
+  const BackendAttribute* attribute = find(name);
+  return attribute == nullptr || attribute->children.empty() ? nullptr : attribute->children[0];
+}
+
+namespace {
+
+void replace(std::vector<BackendAttribute>& attributes, BackendAttribute attribute) {
+  for (BackendAttribute& old : attributes) {
+    if (old.name != attribute.name) continue;
+    old = std::move(attribute);
+    return;
+  }
+  attributes.push_back(std::move(attribute));
+}
+
+std::vector<char> bytes_of(const void* data, size_t size) {
+  const char* first = static_cast<const char*>(data);
+  return {first, first + size};
+}
+
+}  // namespace
+
+void BackendNode::put_integers(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
+  replace(attributes, {name,
+                       CUDNN_TYPE_INT64,
+                       static_cast<int64_t>(values.size()),
+                       bytes_of(values.data(), values.size() * sizeof(int64_t)),
+                       {}});
+}
+
+void BackendNode::put_int32(cudnnBackendAttributeName_t name, int32_t value) {
+  replace(attributes, {name, CUDNN_TYPE_INT32, 1, bytes_of(&value, sizeof value), {}});
+}
+
+void BackendNode::put_text(cudnnBackendAttributeName_t name, const char* text) {
+  const size_t size = std::strlen(text) + 1;
+  replace(attributes, {name, CUDNN_TYPE_CHAR, static_cast<int64_t>(size), bytes_of(text, size), {}});
+}
+
+void BackendNode::put_enumerator(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int value) {
+  replace(attributes, {name, type, 1, bytes_of(&value, sizeof value), {}});
+}
+
+void BackendNode::put_children(cudnnBackendAttributeName_t name, std::vector<BackendNodePtr> children) {
+  const auto count = static_cast<int64_t>(children.size());
+  replace(attributes, {name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, {}, std::move(children)});
+}
+
+void BackendDescriptor::set(BackendAttribute attribute) { replace(building_.attributes, std::move(attribute)); }
 
 }  // namespace maya::cudnn
