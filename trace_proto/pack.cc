@@ -17,7 +17,7 @@ namespace maya::trace {
 namespace {
 
 constexpr size_t kFrameContent_bytes = 8 << 20;  // then the frame ends at the next chunk header
-constexpr int kCompressionLevel = 12;
+constexpr int kCompressionLevel = 9;             // 4 bytes a launch at 24 MB/s; level 12 takes 2 % less at 9 MB/s
 constexpr uint8_t kPacketTag = fields::Trace::kPacket << 3 | 2;
 constexpr uint8_t kPackedTag = fields::Packet::kPacked << 3 | 2;
 

@@ -309,8 +309,8 @@ void Reader::Impl::check_start() {
   PacketView packet;
   if (!next(&packet)) {
     if (status == ReadStatus::kOk) {
-      fail(ReadStatus::kDamaged, "damaged before the first whole packet, at offset " +
-                                     std::to_string(damage.empty() ? 0 : damage[0].offset));
+      fail(ReadStatus::kDamaged,
+           "damaged before the first whole packet, at offset " + std::to_string(damage.empty() ? 0 : damage[0].offset));
     }
   } else {
     next(&packet);
