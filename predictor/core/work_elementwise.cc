@@ -68,6 +68,13 @@ bool lambda_signature(std::string_view functor, Signature* signature) {
   if (at == kNotFound) return false;
   add_inputs(signature, inside(functor, at + 7));
   signature->output_bytes = signature->inputs > 0 ? signature->input_bytes / signature->inputs : 0;
+  // Copies with conversion name both types: converting_copy_kernel_cuda<source, destination>.
+  constexpr std::string_view kConversion = "converting_copy_kernel_cuda<";
+  const size_t conversion = functor.find(kConversion);
+  if (conversion != kNotFound) {
+    const auto types = argument_list(inside(functor, conversion + kConversion.size() - 1));
+    if (types.size() == 2 && element_bytes_in(types[1]) > 0) signature->output_bytes = element_bytes_in(types[1]);
+  }
   return true;
 }
 

@@ -62,8 +62,13 @@ bool embedding_work(const LaunchContext& context, Work* work) {
     set_guess(context, work, Family::kEmbedding, 32, bytes, true);
     return true;
   }
-  constexpr std::string_view kParts[] = {"compute_grad_weight", "sum_and_scatter", "EmbeddingBag_",
-                                         "indexing_backward_kernel", "embedding_"};
+  constexpr std::string_view kParts[] = {"compute_grad_weight",
+                                         "sum_and_scatter",
+                                         "EmbeddingBag_",
+                                         "indexing_backward_kernel",
+                                         "embedding_",
+                                         "krn_partial",
+                                         "compute_num_of_partial_segments"};
   for (std::string_view part : kParts)
     if (name.leaf.find(part) != kNotFound) {
       set_guess(context, work, Family::kEmbedding, 4, element_bytes(name.argument(0), 4), true);

@@ -77,6 +77,15 @@ TEST_CASE("Lambdas say what they take, in both spellings") {
   CHECK(host.written_bytes == 2000);
 }
 
+TEST_CASE("Converting copies read one type and write the other") {
+  const Work copy =
+      work({.name = "void at::native::vectorized_elementwise_kernel<8, at::native::converting_copy_kernel_cuda<float, "
+                    "c10::BFloat16>(at::TensorIteratorBase&)::{lambda(float)#1}, std::array<char*, 2ul>, false>(int)",
+            .scalars = {{0, 4, 1000}}});
+  CHECK(copy.read_bytes == 4000);
+  CHECK(copy.written_bytes == 2000);
+}
+
 TEST_CASE("Without recorded arguments the grid gives the count") {
   const Work add =
       work({.name = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
