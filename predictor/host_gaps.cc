@@ -23,7 +23,7 @@ struct ThreadState {
 uint64_t call_signature(const trace::LoadedTrace& trace, const CostTable& costs, uint32_t index) {
   const trace::Event& event = trace.events[index];
   uint64_t hash = mix(mix(static_cast<uint64_t>(event.kind), event.thread), event.stream);
-  if (costs.of_event[index] != kNone) return mix(hash, costs.costs[costs.of_event[index]].identity);
+  if (costs.of_event[index] != kNone) return mix(hash, costs.costs[costs.of_event[index]].kind);
   switch (event.kind) {
     case EventKind::kEventCall:
       return mix(hash, static_cast<uint64_t>(trace.event_calls[event.index].call()));

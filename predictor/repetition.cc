@@ -23,6 +23,9 @@ constexpr double kNotMuchLess = 0.7;
 // Steps that make up a smaller part of the sequence are a coincidence.
 constexpr double kLeastPart = 0.3;
 constexpr size_t kMostRegions = 1024;
+// Operations in a row that may have another shape than a period before, where the names agree (an embedding's backward
+// pass works on the tokens that its batch happens to hold).
+constexpr size_t kDataDependent_tokens = 8;
 
 struct Interval {
   size_t begin;
@@ -67,11 +70,15 @@ std::vector<size_t> candidate_periods(std::span<const Token> tokens) {
 Candidate evaluate(std::span<const Token> tokens, size_t period, size_t shortest) {
   Candidate candidate;
   candidate.period = period;
-  size_t run = 0;
+  size_t run = 0, loose = 0;
   for (size_t i = period; i <= tokens.size(); ++i) {
-    if (i < tokens.size() && tokens[i].hash == tokens[i - period].hash) {
-      ++run;
-      continue;
+    if (i < tokens.size()) {
+      const Token &token = tokens[i], &before = tokens[i - period];
+      loose = token.hash == before.hash ? 0 : loose + 1;
+      if (token.name == before.name && loose <= kDataDependent_tokens && (loose == 0 || run > 0)) {
+        ++run;
+        continue;
+      }
     }
     if (run > 0 && run >= shortest) {
       candidate.covered += run + std::min(run, period);
@@ -82,7 +89,7 @@ Candidate evaluate(std::span<const Token> tokens, size_t period, size_t shortest
         candidate.regions.push_back(region);
       }
     }
-    run = 0;
+    run = loose = 0;
   }
   // Neighbouring runs may share tokens.
   size_t in_regions = 0;

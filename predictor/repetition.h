@@ -15,7 +15,8 @@
 namespace maya::predictor {
 
 struct Token {
-  uint64_t hash = 0;
+  uint64_t hash = 0;  // the operation with its shape
+  uint64_t name = 0;  // the operation alone: shapes that depend on data differ from step to step
   bool optimizer = false;
 };
 

@@ -99,7 +99,7 @@ std::vector<Marked> marked_steps(const trace::LoadedTrace& trace) {
 
 uint64_t signature(const CostTable& costs, const std::vector<uint32_t>& work, size_t begin, size_t end) {
   uint64_t hash = end - begin;
-  for (size_t i = begin; i < end; ++i) hash = mix(hash, costs.costs[costs.of_event[work[i]]].identity);
+  for (size_t i = begin; i < end; ++i) hash = mix(hash, costs.costs[costs.of_event[work[i]]].kind);
   return hash;
 }
 
@@ -144,17 +144,27 @@ std::vector<Token> tokens_of(const CostTable& costs, const std::vector<uint32_t>
   tokens.reserve(work.size());
   for (const uint32_t event : work) {
     const OperationCost& cost = costs.costs[costs.of_event[event]];
-    tokens.push_back({exact ? cost.identity : cost.kind, cost.work.family == Family::kOptimizer});
+    tokens.push_back({exact ? cost.identity : cost.kind, cost.kind, cost.work.family == Family::kOptimizer});
   }
   return tokens;
 }
 
-Steps from_repetition(const CostTable& costs, const std::vector<uint32_t>& work) {
+bool computes(const trace::LoadedTrace& trace, const std::vector<uint32_t>& work, const Unit& unit) {
+  return std::any_of(work.begin() + static_cast<std::ptrdiff_t>(unit.begin),
+                     work.begin() + static_cast<std::ptrdiff_t>(unit.end), [&](uint32_t event) {
+                       return trace.events[event].kind == EventKind::kLaunch ||
+                              trace.events[event].kind == EventKind::kOperation;
+                     });
+}
+
+Steps from_repetition(const trace::LoadedTrace& trace, const CostTable& costs, const std::vector<uint32_t>& work) {
   Repetition found = find_repetition(tokens_of(costs, work, true));
   // Shapes that change from step to step leave only the names in common.
   const Repetition by_name = find_repetition(tokens_of(costs, work, false));
   if (by_name.covered > found.covered + found.covered * 3 / 10) found = by_name;
   Steps steps;
+  // Copies alone, however regular, are no step.
+  if (found.units.empty() || !computes(trace, work, found.units.back())) return steps;
   for (size_t i = 0; i < found.units.size(); ++i) {
     const auto [begin, end] = found.units[i];
     // Calls between the last work of a step and the first of the next belong to the earlier one.
@@ -197,7 +207,7 @@ Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
   Steps steps;
   const std::vector<Marked> marks = marked_steps(trace);
   if (marks.size() >= 2) steps = from_marks(marks, costs, work);
-  if (steps.steps.size() < 2) steps = from_repetition(costs, work);
+  if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work);
   if (steps.steps.size() < 2) steps = whole_run(trace, costs, work);
   steps.warm_up = count_warm_up(steps.steps);
   return steps;

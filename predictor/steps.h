@@ -17,7 +17,7 @@ struct Step {
   uint32_t begin = 0;      // first event of the trace that belongs to it
   uint32_t end = 0;        // one past the last
   uint32_t last_work = 0;  // event of its last device work on the main stream
-  uint64_t signature = 0;  // equal for steps that do the same work on the main stream
+  uint64_t signature = 0;  // equal for steps with the same operations on the main stream, whatever their shapes
 };
 
 struct Steps {

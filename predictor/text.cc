@@ -30,23 +30,31 @@ bool glob(std::string_view name, std::string_view pattern) {
   return p == pattern.size();
 }
 
-// The name without its template arguments and parameters: "at::native::reduce_kernel<...>".
+// Namespaces that say nothing to who looks for what takes time.
+constexpr std::string_view kPlainNamespaces[] = {
+    "(anonymous namespace)::", "at_cuda_detail::", "at::native::", "at::cuda::", "at::", "c10::", "std::", "cub::"};
+
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// The name without return type, parameters and plain namespaces: "vectorized_elementwise_kernel<4, FillFunctor<float>,
+// array<char*, 1ul> >".
 std::string outline(std::string_view name) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  constexpr std::string_view kReturnsNothing = "void ";
+  if (name.substr(0, kReturnsNothing.size()) == kReturnsNothing) name.remove_prefix(kReturnsNothing.size());
   std::string out;
   int depth = 0;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<' && ++depth == 1) out += "<...";
-    if (depth == 0) {
-      if (name.substr(i, kAnonymous.size()) == kAnonymous) {
-        out += kAnonymous;
-        i += kAnonymous.size() - 1;
-        continue;
-      }
-      if (name[i] == '(') break;
-      out += name[i];
+  for (size_t i = 0; i < name.size();) {
+    const bool word_begins = out.empty() || !(is_word(out.back()) || out.back() == ':');
+    const auto plain = std::find_if(std::begin(kPlainNamespaces), std::end(kPlainNamespaces),
+                                    [&](std::string_view space) { return name.substr(i, space.size()) == space; });
+    if (word_begins && plain != std::end(kPlainNamespaces)) {
+      i += plain->size();
+      continue;
     }
-    if (name[i] == '>' && depth > 0 && --depth == 0) out += '>';
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>' && depth > 0) --depth;
+    if (name[i] == '(' && depth == 0) break;
+    out += name[i++];
   }
   return out;
 }
@@ -54,11 +62,9 @@ std::string outline(std::string_view name) {
 }  // namespace
 
 std::string shorten(std::string_view name, size_t width) {
-  constexpr std::string_view kReturnsNothing = "void ";
-  if (name.size() > width && name.substr(0, kReturnsNothing.size()) == kReturnsNothing)
-    name.remove_prefix(kReturnsNothing.size());
   if (name.size() <= width) return std::string(name);
   std::string out = outline(name);
+  if (out.empty()) out = name;
   if (out.size() > width) out = width > 3 ? out.substr(0, width - 3) + "..." : out.substr(0, width);
   return out;
 }

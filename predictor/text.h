@@ -6,7 +6,8 @@
 
 namespace maya::predictor {
 
-// Fits a name into `width` columns: template arguments and parameters go first, then the end, marked by "...".
+// Fits a name into `width` columns: return type, parameters and well-known namespaces go first, then the end, marked by
+// "...".
 std::string shorten(std::string_view name, size_t width);
 
 // Case-insensitive: `pattern` with * or ? must match the whole name, without them be part of it.

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<Token> tokens(const std::string& text) {
   std::vector<Token> list;
-  for (const char c : text) list.push_back({static_cast<uint64_t>(c), c == 'O' || c == 'P'});
+  for (const char c : text) list.push_back({static_cast<uint64_t>(c), static_cast<uint64_t>(c), c == 'O' || c == 'P'});
   return list;
 }
 
@@ -98,6 +98,18 @@ TEST_CASE("a very deep model: the layers explain more tokens than three steps do
   REQUIRE(two.units.size() == 2);
   CHECK(two.units[1].begin == 2400 + first.size());
   CHECK(two.units[1].end == 2400 + first.size() + step.size());
+}
+
+TEST_CASE("operations whose shape depends on the data do not break a step") {
+  const std::string step = model(12) + "rstuOP", first = model(12) + "rstu" + times(50, "f") + "OP";
+  std::vector<Token> list = tokens("xyz" + first + step + step);
+  size_t changed = 0;
+  for (Token& token : list)
+    if (token.name >= 'r' && token.name <= 'u') token.hash = 1000 + ++changed;
+  REQUIRE(changed == 12);
+  const Repetition r = find_repetition(list);
+  CHECK(r.period == step.size());
+  CHECK(r.units.size() == 3);
 }
 
 TEST_CASE("epochs with validation: the step is the training step") {

@@ -121,6 +121,13 @@ TEST_CASE("no repetition: everything from the first kernel on is one step") {
   CHECK(steps.steps[0].begin == 5);
 }
 
+TEST_CASE("copies alone are no step") {
+  TraceBuilder builder;
+  for (int i = 0; i < 40; ++i)
+    builder.after(10).copy(proto::Copy::HOST_TO_DEVICE, 1000 + static_cast<uint64_t>(i % 4), false, true);
+  CHECK(steps_of(builder).found_by == FoundBy::kNone);
+}
+
 TEST_CASE("no device work, no step") {
   TraceBuilder builder;
   builder.allocate(1, 100);

@@ -15,10 +15,12 @@ TEST_CASE("names are shortened from the inside") {
   const std::string kernel =
       "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, "
       "at::native::FillFunctor<float>, std::array<char*, 1ul>)";
-  CHECK(shorten(kernel, 60) == "at::native::vectorized_elementwise_kernel<...>");
-  CHECK(shorten(kernel, 20) == "at::native::vecto...");
-  CHECK(shorten("void at::native::(anonymous namespace)::layer_norm<float, float>(int, float)", 60) ==
-        "at::native::(anonymous namespace)::layer_norm<...>");
+  CHECK(shorten(kernel, 100) == "vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1ul> >");
+  CHECK(shorten(kernel, 60) == "vectorized_elementwise_kernel<4, FillFunctor<float>, arra...");
+  CHECK(shorten("void at::native::(anonymous namespace)::layer_norm<float, c10::Half>(int, float)", 40) ==
+        "layer_norm<float, Half>");
+  CHECK(shorten("my::at::kernel_with_a_name(int)", 30) == "my::at::kernel_with_a_name");
+  CHECK(shorten("(int, int, int)", 5) == "(i...");
   CHECK(shorten("abcdef", 2) == "ab");
 }
 
