@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "trace_proto/id_index.h"
+
 namespace maya::trace {
 namespace {
 
@@ -28,7 +30,7 @@ class Loader {
   void resolve_events();
 
   LoadedTrace trace_;
-  std::unordered_map<uint32_t, uint32_t> kernel_index_, configuration_index_, operation_index_;
+  IdIndex kernel_index_, configuration_index_, operation_index_;
   std::vector<uint32_t> kernel_names_;
   std::vector<uint32_t> configuration_kernels_;
   std::vector<proto::OperationDescriptor> operation_descriptors_;
@@ -62,7 +64,7 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
       break;
     case proto::Packet::kKernel: {
       const proto::KernelDescriptor& from = message.kernel();
-      if (!kernel_index_.emplace(from.id(), static_cast<uint32_t>(trace_.kernels.size())).second) break;
+      if (!kernel_index_.add(from.id())) break;
       Kernel kernel;
       kernel.registers = from.registers();
       kernel.static_shared_bytes = from.static_shared_bytes();
@@ -76,7 +78,7 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
     }
     case proto::Packet::kConfiguration: {
       const proto::LaunchConfiguration& from = message.configuration();
-      if (!configuration_index_.emplace(from.id(), static_cast<uint32_t>(trace_.configurations.size())).second) break;
+      if (!configuration_index_.add(from.id())) break;
       Configuration to;
       const uint32_t grid[3] = {from.grid_x(), from.grid_y(), from.grid_z()};
       const uint32_t block[3] = {from.block_x(), from.block_y(), from.block_z()};
@@ -98,9 +100,7 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
       break;
     }
     case proto::Packet::kOperationDescriptor:
-      if (operation_index_
-              .emplace(message.operation_descriptor().id(), static_cast<uint32_t>(operation_descriptors_.size()))
-              .second)
+      if (operation_index_.add(message.operation_descriptor().id()))
         operation_descriptors_.push_back(message.operation_descriptor());
       break;
     case proto::Packet::kDevice:
@@ -157,15 +157,10 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
   }
 }
 
-uint32_t find_index(const std::unordered_map<uint32_t, uint32_t>& table, uint32_t id) {
-  const auto found = table.find(id);
-  return found == table.end() ? kNoDefinition : found->second;
-}
-
 void Loader::resolve_kernels() {
   for (size_t i = 0; i < trace_.kernels.size(); ++i) trace_.kernels[i].name = trace_.string(kernel_names_[i]);
   for (size_t i = 0; i < trace_.configurations.size(); ++i)
-    trace_.configurations[i].kernel = find_index(kernel_index_, configuration_kernels_[i]);
+    trace_.configurations[i].kernel = kernel_index_.find(configuration_kernels_[i]);
 }
 
 void Loader::resolve_operations() {
@@ -185,8 +180,8 @@ void Loader::resolve_operations() {
 
 void Loader::resolve_events() {
   for (Event& event : trace_.events) {
-    if (event.kind == EventKind::kLaunch) event.index = find_index(configuration_index_, event.index);
-    if (event.kind == EventKind::kOperation) event.index = find_index(operation_index_, event.index);
+    if (event.kind == EventKind::kLaunch) event.index = configuration_index_.find(event.index);
+    if (event.kind == EventKind::kOperation) event.index = operation_index_.find(event.index);
   }
   const auto earlier = [](const Event& a, const Event& b) {
     return std::tie(a.time_ns, a.thread) < std::tie(b.time_ns, b.thread);

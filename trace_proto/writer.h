@@ -24,18 +24,20 @@ class Writer {
   struct Options {
     std::string directory;  // created when missing (one level)
     std::string base_name;  // "<program>-<pid>[-rank<R>]": ".pb" is appended, "-2", "-3"... when the name is taken
-    uint64_t chunk_bytes = 64 << 10;
+    uint64_t chunk_bytes = 64 << 10;  // rounded up to a power of two from 32 KiB to 1 MiB
   };
   // Null when the file cannot be created; *error is then one line that names the path and the reason.
   static std::unique_ptr<Writer> create(const Options& options, std::string* error);
   ~Writer();  // finishes the file as finish() does, unless this is a forked child
 
-  // Hot path: one launch by the calling thread. `own_ns` 0 = negligible.
+  // Hot path: one launch by the calling thread. Ids are 1 and above.
   void launch(uint32_t configuration, uint32_t stream, uint64_t time_ns);
   // Hot path: one library operation.
   void operation(uint32_t operation, uint32_t stream, uint64_t time_ns);
-  // Any other packet: `fields` are encoded Packet fields except delta_ns, which the writer adds. Ids interned by one
-  // thread may be used by another before the definition's packet comes in the file: readers resolve after reading all.
+  // Any other packet: `fields` are encoded Packet fields except delta_ns, which the writer adds. One that does not fit
+  // a chunk is lost. A field 10 (ProcessEnd) in front may use the room kept for it when the file is full. Ids interned
+  // by one thread may be used by another before the definition's packet comes in the file: readers resolve after
+  // reading all.
   void packet(const Encoder& fields, uint64_t time_ns);
   void packet(const uint8_t* fields, size_t bytes, uint64_t time_ns);
 

@@ -82,8 +82,8 @@ struct Writer::Impl {
   Slot* last_chunk_slot = nullptr;  // holder of the chunk furthest into the file; null when that one is closed
   uint64_t last_chunk_end = 0;      // file offset of its end
 
-  Impl* next_live = nullptr;
-  static Impl* live;
+  std::atomic<Impl*> next_live{nullptr};
+  static std::atomic<Impl*> live;
 
   ~Impl();
   bool start(const Options& options, std::string* error);

@@ -24,24 +24,21 @@ uint64_t last_writer_id = 0;  // guarded by the mutex, as the list of live write
 
 }  // namespace
 
-Writer::Impl* Writer::Impl::live = nullptr;
+std::atomic<Writer::Impl*> Writer::Impl::live{nullptr};
 
 void Writer::Impl::enlist() {
   pthread_once(&process_hooks_once, install_process_hooks);
   Lock lock(&live_writers_mutex);
   id = ++last_writer_id;
-  next_live = live;
-  live = this;
+  next_live = live.load();
+  live = this;  // next_live is set: one store makes it part of the list
 }
 
 void Writer::Impl::delist() {
   Lock lock(&live_writers_mutex);
-  for (Impl** link = &live; *link != nullptr; link = &(*link)->next_live) {
-    if (*link == this) {
-      *link = next_live;
-      return;
-    }
-  }
+  std::atomic<Impl*>* link = &live;
+  while (*link != this) link = &link->load()->next_live;
+  *link = next_live.load();
 }
 
 Writer::Impl::~Impl() {
@@ -70,13 +67,13 @@ void Writer::Impl::thread_ended(void*) {
 
 void Writer::Impl::install_process_hooks() {
   pthread_key_create(&thread_end_key, thread_ended);
-  // The child's copy of the list must be whole.
-  pthread_atfork([] { pthread_mutex_lock(&live_writers_mutex); }, [] { pthread_mutex_unlock(&live_writers_mutex); },
-                 [] {
-                   for (Impl* impl = live; impl != nullptr; impl = impl->next_live)
-                     impl->state.store(kAbandoned, std::memory_order_release);
-                   pthread_mutex_unlock(&live_writers_mutex);
-                 });
+  // No lock is taken before a fork: another library's handlers may hold theirs then. The list is whole at every
+  // instant.
+  pthread_atfork(nullptr, nullptr, [] {
+    for (Impl* impl = live; impl != nullptr; impl = impl->next_live)
+      impl->state.store(kAbandoned, std::memory_order_release);
+    live_writers_mutex = PTHREAD_MUTEX_INITIALIZER;  // whoever held it is not in the child
+  });
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 

@@ -102,3 +102,31 @@ TEST_CASE("inputs that cannot be used") {
   CHECK(load_trace("text", 4).status == ReadStatus::kForeign);
   CHECK_FALSE(load_trace("text", 4).error.empty());
 }
+
+TEST_CASE("ids of any size, in any order; of two definitions of one id the first holds") {
+  std::string bytes = encoded(chunk_header(0, 0, 1)) + encoded(process_header());
+  const uint32_t ids[] = {0xffffffff, 5, 0x80000000, 1, 900, 100'000, 2};
+  uint32_t grid = 1;
+  for (const uint32_t id : ids) {
+    maya::proto::Packet packet;
+    packet.mutable_configuration()->set_id(id);
+    packet.mutable_configuration()->set_grid_x(grid++);
+    bytes += encoded(packet);
+  }
+  maya::proto::Packet again;
+  again.mutable_configuration()->set_id(900);
+  again.mutable_configuration()->set_grid_x(77);
+  bytes += encoded(again);
+  for (const uint32_t id : ids) bytes += encoded(launch(id, 0, 1));
+  bytes += encoded(launch(3, 0, 1)) + encoded(process_end());
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.traces.size() == 1);
+  const LoadedTrace& trace = result.traces[0];
+  CHECK(trace.configurations.size() == 7);
+  REQUIRE(trace.events.size() == 8);
+  for (uint32_t i = 0; i < 7; ++i) {
+    REQUIRE(trace.events[i].index < 7);
+    CHECK(trace.configurations[trace.events[i].index].grid[0] == i + 1);
+  }
+  CHECK(trace.events[7].index == kNoDefinition);
+}
