@@ -27,7 +27,7 @@ std::string entry_point(proto::Allocation::Kind kind) {
     case proto::Allocation::MANAGED:
       return "cuMemAllocManaged";
     default:
-      return "cuMemAlloc_v2";
+      return "cuMemAlloc";
   }
 }
 

@@ -207,7 +207,7 @@ void warn_of_steps(const Steps& steps, Warnings* warnings) {
   }
 }
 
-void warn_of_memory(const MemoryReplay& memory, Warnings* warnings) {
+void warn_of_memory(const MemoryReplay& memory, const std::string& device, Warnings* warnings) {
   if (memory.failures_survived != 0)
     warnings->add(
         std::to_string(memory.failures_survived) +
@@ -219,8 +219,10 @@ void warn_of_memory(const MemoryReplay& memory, Warnings* warnings) {
         "the true one");
   if (memory.out_of_memory && memory.first_failure->replayed)
     warnings->add(
-        "the program did not run on this device: its memory manager might free cached memory and try again where the "
-        "replay stops");
+        "the traced run had more memory than this device: a memory manager that meets the limit may give back what it "
+        "caches and go on; run "
+        "the program with maya-run --device " +
+        device + " to know");
 }
 
 Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, RankPrediction* rank,
@@ -256,7 +258,7 @@ Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, Ra
   warn_of_trace(trace, warnings);
   warn_of_steps(rank->steps, warnings);
   warn_of_model(*rank, warnings);
-  warn_of_memory(rank->memory, warnings);
+  warn_of_memory(rank->memory, rank->device, warnings);
   return {};
 }
 

@@ -74,9 +74,8 @@ void layer_rows(const LayerBytes& layers, std::string* out) {
 
 std::string failure_text(const MemoryReplay& memory) {
   const MemoryFailure& failure = *memory.first_failure;
-  std::string out = "\nOut of memory" +
-                    std::string(failure.replayed ? " (by replay; the program itself ran on another device)" : "") +
-                    "\n";
+  std::string out =
+      "\nOut of memory" + std::string(failure.replayed ? " (by replay: the traced run had more memory)" : "") + "\n";
   const auto row = [&](const char* name, uint64_t bytes) {
     out += "  " + left(name, 24) + right(bytes_for_people(bytes), 15) + right(std::to_string(bytes), 17) + " bytes\n";
   };

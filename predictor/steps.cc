@@ -164,7 +164,7 @@ Steps from_repetition(const trace::LoadedTrace& trace, const CostTable& costs, c
   if (by_name.covered > found.covered + found.covered * 3 / 10) found = by_name;
   Steps steps;
   // Copies alone, however regular, are no step.
-  if (found.units.empty() || !computes(trace, work, found.units.back())) return steps;
+  std::erase_if(found.units, [&](const Unit& unit) { return !computes(trace, work, unit); });
   for (size_t i = 0; i < found.units.size(); ++i) {
     const auto [begin, end] = found.units[i];
     // Calls between the last work of a step and the first of the next belong to the earlier one.

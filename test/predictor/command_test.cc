@@ -199,7 +199,7 @@ TEST_CASE_METHOD(Command, "--fail-on oom") {
   CHECK(smaller.status == 1);
   const Json memory = Json::parse(smaller.out)["memory"];
   CHECK(memory["verdict"].text == "out_of_memory");
-  CHECK(memory["first_failure"]["call"].text == "cuMemAlloc_v2");
+  CHECK(memory["first_failure"]["call"].text == "cuMemAlloc");
   CHECK(memory["first_failure"]["requested_bytes"].number == static_cast<double>(60ull << 30));
   CHECK(memory["first_failure"]["operation"].kind == Json::Kind::kText);
   CHECK(run(trace + " --device a100-sxm-40").status == 0);

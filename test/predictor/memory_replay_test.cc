@@ -86,7 +86,7 @@ TEST_CASE("a smaller device: the first allocation that does not fit") {
   CHECK(m.out_of_memory);
   REQUIRE(m.first_failure);
   CHECK(m.first_failure->replayed);
-  CHECK(m.first_failure->call == "cuMemAlloc_v2");
+  CHECK(m.first_failure->call == "cuMemAlloc");
   CHECK(m.first_failure->requested_bytes == 4 * kGiB);
   // 10 GiB - 100 MiB reserve - 400 MiB context - 7 GiB held
   CHECK(m.first_failure->free_bytes == 3 * kGiB - 500 * kMiB);
