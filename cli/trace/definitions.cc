@@ -10,6 +10,9 @@ namespace {
 
 constexpr size_t kLongestDemangled_bytes = 4096;  // longer mangled names are shown as they are
 
+constexpr size_t kShownBegin = 100;
+constexpr size_t kShownEnd = 40;
+
 }  // namespace
 
 std::string demangled(const std::string& name) {
@@ -18,6 +21,16 @@ std::string demangled(const std::string& name) {
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                     std::free);
   return status == 0 && text != nullptr ? std::string(text.get()) : name;
+}
+
+std::string abbreviated(const std::string& name) {
+  if (name.size() <= kShownBegin + kShownEnd + 3) return name;
+  const auto inside_character = [&](size_t at) { return (static_cast<unsigned char>(name[at]) & 0xc0) == 0x80; };
+  size_t begin = kShownBegin;
+  size_t end = name.size() - kShownEnd;
+  while (begin > 0 && inside_character(begin)) --begin;
+  while (end < name.size() && inside_character(end)) ++end;
+  return name.substr(0, begin) + "..." + name.substr(end);
 }
 
 std::string ProcessDefinitions::string(uint32_t id) const {

@@ -38,5 +38,7 @@ class Definitions {
 };
 
 std::string demangled(const std::string& name);
+// Beginning and end of a long name, for lines that people read.
+std::string abbreviated(const std::string& name);
 
 }  // namespace maya::cli::trace

@@ -150,7 +150,7 @@ std::string operation_text(const proto::OperationDescriptor& operation) {
 std::string body_text(const maya::trace::PacketView& packet, const ProcessDefinitions& process) {
   if (packet.launch != 0) {
     const auto found = process.configurations.find(packet.launch);
-    return " " + process.kernel_of(packet.launch) +
+    return " " + abbreviated(process.kernel_of(packet.launch)) +
            (found != process.configurations.end() ? configuration_text(found->second) : "");
   }
   if (packet.operation != 0) {
@@ -162,9 +162,9 @@ std::string body_text(const maya::trace::PacketView& packet, const ProcessDefini
   const proto::Packet& message = *packet.message;
   switch (message.kind_case()) {
     case proto::Packet::kKernel:
-      return " " + demangled(process.string(message.kernel().name())) + fields_text(message.kernel());
+      return " " + abbreviated(demangled(process.string(message.kernel().name()))) + fields_text(message.kernel());
     case proto::Packet::kConfiguration:
-      return " " + process.kernel_of(message.configuration().id()) +
+      return " " + abbreviated(process.kernel_of(message.configuration().id())) +
              " id=" + std::to_string(message.configuration().id()) + configuration_text(message.configuration()) +
              (message.configuration().estimate_ns() > 0
                   ? " estimate_ns=" + number_text(message.configuration().estimate_ns())

@@ -149,7 +149,8 @@ using Number = unsigned long long;
 void print_ranked(const char* title, const std::vector<NamedCount>& rows) {
   if (rows.empty()) return;
   std::printf("\n%s\n", emphasised(title).c_str());
-  for (const NamedCount& row : rows) std::printf("%12llu  %s\n", static_cast<Number>(row.count), row.name.c_str());
+  for (const NamedCount& row : rows)
+    std::printf("%12llu  %s\n", static_cast<Number>(row.count), abbreviated(row.name).c_str());
 }
 
 void print_text(const Options& options, const Reader& reader, const Statistics& statistics) {
