@@ -132,7 +132,7 @@ bool sides_are_valid(const Parameters& parameters) {
 
 cudaError_t prepare_3d(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* descriptor, bool* empty) {
   if (parameters == nullptr || !sides_are_valid(*parameters)) return fail(cudaErrorInvalidValue);
-  if (!is_kind(parameters->kind)) return fail(cudaErrorInvalidMemcpyDirection);
+  if (stored_value(parameters->kind) > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
   *descriptor = {};
   const CUresult status = attempt([&] {
     return fill_3d(*parameters, destination_type(parameters->kind), source_type(parameters->kind), descriptor);

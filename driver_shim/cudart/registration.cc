@@ -38,7 +38,8 @@ struct FatBinary {
   const FatBinaryWrapper* wrapper = nullptr;
   std::vector<Function> functions;
   std::vector<Variable> variables;
-  CUlibrary library = nullptr;  // guarded by the registry's mutex
+  CUlibrary library = nullptr;             // guarded by the registry's mutex
+  FatBinary* next_unregistered = nullptr;  // the same
 };
 
 // Guarded by its mutex. Made at the first registration and never destroyed.
@@ -47,7 +48,8 @@ struct Registry {
   std::vector<FatBinary*> published;  // not yet in the maps
   std::unordered_map<const void*, std::pair<FatBinary*, const char*>> functions;
   std::unordered_map<const void*, std::pair<FatBinary*, const Variable*>> variables;
-  uint64_t cached = 0;  // keys in the kernel table
+  FatBinary* unregistered = nullptr;  // kept: exit handlers run in any order, and one may come back to a handle
+  uint64_t cached = 0;                // keys in the kernel table
 };
 
 Registry& registry() {
@@ -56,7 +58,7 @@ Registry& registry() {
 }
 
 KernelTable::Slot no_slots[2];
-constexpr KernelTable kEmptyTable{63, 1, no_slots};
+constexpr KernelTable kEmptyTable{63, 1, no_slots, nullptr};
 constinit std::atomic<cudaError_t> resolution_error{cudaErrorInvalidDeviceFunction};
 
 // Registration has no way to report an error: what does not fit into memory stays unregistered, and its launch says so.
@@ -89,8 +91,8 @@ void remember_kernel(Registry& all, const void* host, CUkernel kernel) {
   const KernelTable* table = kernel_table.load(std::memory_order_relaxed);
   if (2 * (all.cached + 1) > table->mask + 1) {
     const uint64_t slots = table == &kEmptyTable ? 256 : 2 * (table->mask + 1);
-    const auto* grown =
-        new KernelTable{static_cast<uint64_t>(64 - __builtin_ctzll(slots)), slots - 1, new KernelTable::Slot[slots]};
+    const auto* grown = new KernelTable{static_cast<uint64_t>(64 - __builtin_ctzll(slots)), slots - 1,
+                                        new KernelTable::Slot[slots], table};
     for (uint64_t i = 0; table != &kEmptyTable && i <= table->mask; ++i) {
       const void* key = table->slots[i].host.load(std::memory_order_relaxed);
       if (key == nullptr) continue;
@@ -249,7 +251,7 @@ MAYA_API char __cudaInitModule(void** handle) {
   return 1;
 }
 
-// At dlclose or exit. The record itself stays: the program's exit handlers may run in any order.
+// At dlclose or exit.
 MAYA_API void __cudaUnregisterFatBinary(void** handle) {
   if (handle == nullptr) return;
   guarded([&] {
@@ -272,6 +274,10 @@ MAYA_API void __cudaUnregisterFatBinary(void** handle) {
       binary.functions.clear();
       binary.variables.clear();
       std::swap(library, binary.library);
+      if (all.unregistered != &binary && binary.next_unregistered == nullptr) {
+        binary.next_unregistered = all.unregistered;
+        all.unregistered = &binary;
+      }
     }
     if (library != nullptr) initialized_call(MAYA_DRIVER(cuLibraryUnload), library);
   });

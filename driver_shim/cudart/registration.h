@@ -24,6 +24,7 @@ struct KernelTable {
   uint64_t shift;  // 64 - log2(slots)
   uint64_t mask;   // slots - 1
   Slot* slots;
+  const KernelTable* previous;  // the one that it replaced, which readers may still look at
 };
 extern constinit std::atomic<const KernelTable*> kernel_table;
 

@@ -19,6 +19,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <cstring>
 #include <type_traits>
 
 #include "driver_shim/common/driver_access.h"
@@ -141,6 +142,16 @@ inline cudaStream_t own_stream(cudaStream_t stream) noexcept {
 }
 
 inline CUdeviceptr device_address(const void* pointer) noexcept { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+// The number in an enumerator that the program stored: it may be none of the enumeration's, which C++ forbids to load
+// as such.
+template <typename Enumeration>
+inline unsigned stored_value(const Enumeration& value) noexcept {
+  static_assert(sizeof(Enumeration) == sizeof(unsigned));
+  unsigned number;
+  memcpy(&number, &value, sizeof number);
+  return number;
+}
 
 // Reads a type of the runtime header as the driver's type of the same layout.
 template <typename Driver, typename Runtime>

@@ -11,6 +11,7 @@ namespace {
 
 cudaError_t translate(const cudaResourceDesc& from, CUDA_RESOURCE_DESC* to) {
   *to = {};
+  if (stored_value(from.resType) > cudaResourceTypePitch2D) return cudaErrorInvalidValue;
   to->resType = static_cast<CUresourcetype>(from.resType);
   to->flags = from.flags;
   switch (from.resType) {
@@ -72,7 +73,7 @@ MAYA_API cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {
 
 MAYA_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const cudaResourceDesc* resource) {
   if (object == nullptr || resource == nullptr) return fail(cudaErrorInvalidValue);
-  if (resource->resType != cudaResourceTypeArray)
+  if (stored_value(resource->resType) != cudaResourceTypeArray)
     return fail(cudaErrorInvalidValue);  // surfaces are over arrays only, as documented
   CUDA_RESOURCE_DESC driver_resource;
   if (const cudaError_t status = translate(*resource, &driver_resource); status != cudaSuccess) return fail(status);
