@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 
 namespace maya::device {
 
@@ -28,10 +29,16 @@ struct Context {
   std::atomic<uint64_t> limits[kLimitCount] = {};  // by CUlimit, up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE
   std::atomic<int> cache_config{0};                // CUfunc_cache
 
-  // Virtual time, for the ordering between the legacy default stream and the blocking streams of this context.
-  std::atomic<uint64_t> legacy_ready_ns{0};    // end of the last work of the legacy default stream
-  std::atomic<uint64_t> blocking_ready_ns{0};  // end of the last work of all blocking streams, the legacy one included
-  std::atomic<uint64_t> all_ready_ns{0};       // end of the last work of all streams
+  // Virtual time: the end of the last work of each kind of stream. The legacy default stream keeps its own clock here.
+  std::atomic<uint64_t> legacy_ready_ns{0};        // the legacy default stream
+  std::atomic<uint64_t> blocking_ready_ns{0};      // the other streams that order with it
+  std::atomic<uint64_t> non_blocking_ready_ns{0};  // streams made with CU_STREAM_NON_BLOCKING
+  uint64_t all_ready_ns() const {
+    uint64_t latest = legacy_ready_ns.load(std::memory_order_relaxed);
+    for (const std::atomic<uint64_t>* other : {&blocking_ready_ns, &non_blocking_ready_ns})
+      if (other->load(std::memory_order_relaxed) > latest) latest = other->load(std::memory_order_relaxed);
+    return latest;
+  }
 };
 
 }  // namespace maya::device

@@ -5,6 +5,7 @@
 // all earlier work of the legacy one. Streams made with CU_STREAM_NON_BLOCKING take no part in that.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -14,13 +15,13 @@ struct Context;
 
 class Stream {
  public:
-  Stream(Context* context, uint32_t id, uint32_t flags, int priority, bool default_stream)
-      : context_(context), id_(id), flags_(flags), priority_(priority), default_stream_(default_stream) {}
+  Stream(Context* context, uint32_t id, uint32_t flags, int priority, bool default_stream);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   Context* context() const { return context_; }
-  uint32_t id() const {
-    return id_;
-  }  // small, unique in the process; the trace's stream id; 0 = legacy default stream of device 0
+  // Small, unique in the process; the trace's stream id. 0: the legacy default stream of device 0.
+  uint32_t id() const { return id_; }
   uint32_t flags() const { return flags_; }  // CU_STREAM_NON_BLOCKING = 1
   int priority() const { return priority_.load(std::memory_order_relaxed); }
   void set_priority(int priority) { priority_.store(priority, std::memory_order_relaxed); }
@@ -29,19 +30,39 @@ class Stream {
 
   // Places work of `duration_ns` no earlier than `earliest_ns` and after everything on the stream (`gap_ns` later).
   // Returns its end.
-  uint64_t enqueue(uint64_t earliest_ns, uint64_t duration_ns, uint64_t gap_ns);
+  uint64_t enqueue(uint64_t earliest_ns, uint64_t duration_ns, uint64_t gap_ns) {
+    uint64_t seen = clock_->load(std::memory_order_relaxed);
+    uint64_t end = 0;
+    do {
+      const uint64_t free = std::max(seen, orders_after_->load(std::memory_order_relaxed));
+      end = std::max(earliest_ns, free + gap_ns) + duration_ns;
+    } while (!clock_->compare_exchange_weak(seen, end, std::memory_order_relaxed));
+    if (group_ != nullptr) raise_to(*group_, end);
+    return end;
+  }
   // Nothing that is enqueued later starts before `time_ns` (event wait).
-  void wait_until(uint64_t time_ns);
+  void wait_until(uint64_t time_ns) { raise_to(*clock_, time_ns); }
   // End of everything that a marker put on the stream now would wait for.
-  uint64_t ready_ns() const;
+  uint64_t ready_ns() const {
+    return std::max(clock_->load(std::memory_order_relaxed), orders_after_->load(std::memory_order_relaxed));
+  }
 
  private:
+  static void raise_to(std::atomic<uint64_t>& value, uint64_t least) {
+    uint64_t seen = value.load(std::memory_order_relaxed);
+    while (seen < least && !value.compare_exchange_weak(seen, least, std::memory_order_relaxed)) {
+    }
+  }
+
   Context* context_;
   uint32_t id_;
   uint32_t flags_;
   std::atomic<int> priority_;
   bool default_stream_;
   std::atomic<uint64_t> ready_ns_{0};
+  std::atomic<uint64_t>* clock_;  // end of the last work: ready_ns_, or the context's for the legacy default stream
+  std::atomic<uint64_t>* group_;  // end of all work of streams of this kind; null for the legacy default stream
+  std::atomic<uint64_t>* orders_after_;  // whose work this stream's work follows, besides its own
 };
 
 }  // namespace maya::device

@@ -159,8 +159,7 @@ CUresult cuCtxRecordEvent(CUcontext handle, CUevent event_handle) {
   return maya::cuda::with_context(handle, true, [&](Call& call, Context& context) {
     maya::cuda::Event* event = call.driver().events().get(event_handle);
     if (event == nullptr || event->context != &context) return CUDA_ERROR_INVALID_HANDLE;
-    event->time_ns.store(std::max(context.all_ready_ns.load(std::memory_order_relaxed), call.driver().virtual_now_ns()),
-                         std::memory_order_relaxed);
+    event->time_ns.store(std::max(context.all_ready_ns(), call.driver().virtual_now_ns()), std::memory_order_relaxed);
     event->recorded.store(true, std::memory_order_release);
     maya::cuda::Recorder::get().event(maya::trace::fields::EventCallCall::kRecord, event->id,
                                       context.default_stream.load(std::memory_order_acquire)->id(), false, 0, 0);

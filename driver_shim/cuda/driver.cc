@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/fork_guard.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
@@ -55,6 +56,8 @@ Driver::Driver(std::unique_ptr<device::Memory> memory)
       contexts_(kMostContexts),
       streams_(kMostStreams),
       events_(kMostEvents),
+      launch_latency_ns_(whole_ns(maya::cuda::configuration().profile->launch_latency_ns)),
+      queued_gap_ns_(whole_ns(maya::cuda::configuration().profile->queued_gap_ns)),
       primaries_(static_cast<size_t>(maya::cuda::configuration().devices)),
       live_contexts_(static_cast<size_t>(maya::cuda::configuration().devices)) {}
 

@@ -37,6 +37,10 @@ class Driver {
   const Configuration& configuration() const { return maya::cuda::configuration(); }
   const device::DeviceProfile& profile(int) const { return *configuration().profile; }
   int device_count() const { return configuration().devices; }
+  // From the profile, whole nanoseconds: launch call to kernel start on an idle stream, and between kernels queued on a
+  // stream.
+  uint64_t launch_latency_ns() const { return launch_latency_ns_; }
+  uint64_t queued_gap_ns() const { return queued_gap_ns_; }
   uint64_t capacity_bytes() const;  // per device, with the memory limit applied; UINT64_MAX: unlimited
   device::Memory& memory() { return *memory_; }
 
@@ -102,6 +106,8 @@ class Driver {
   device::HandlePool<Context> contexts_;
   device::HandlePool<Stream> streams_;
   device::HandlePool<Event> events_;
+  const uint64_t launch_latency_ns_;
+  const uint64_t queued_gap_ns_;
   std::atomic<uint64_t> waited_ns_{0};
   std::atomic<uint32_t> next_stream_id_{1};
   std::atomic<uint32_t> next_event_id_{1};

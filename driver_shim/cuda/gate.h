@@ -39,24 +39,28 @@ class Call {
 // The error of a context that is not usable: destroyed, or with a sticky error. Kept out of line.
 CUresult context_error(const Context* context) noexcept;
 
+// The checks themselves. On CUDA_SUCCESS, what `needs` asks for is set. Throws std::bad_alloc.
+inline CUresult pass_gate(Needs needs, Driver** driver, ThreadState** thread, Context** context) {
+  if (needs == Needs::kNothing) return CUDA_SUCCESS;
+  *driver = Driver::get();
+  if (*driver == nullptr || in_forked_child()) return CUDA_ERROR_NOT_INITIALIZED;
+  *thread = &thread_state();
+  if (needs == Needs::kInitialized) return CUDA_SUCCESS;
+  *context = (*thread)->current();
+  if (*context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!(*context)->alive.load(std::memory_order_acquire) ||
+      (*context)->sticky_error.load(std::memory_order_relaxed) != 0)
+    return context_error(*context);
+  return CUDA_SUCCESS;
+}
+
 template <typename Body>
 inline CUresult enter(Needs needs, Body&& body) noexcept {
   try {
     Driver* driver = nullptr;
     ThreadState* thread = nullptr;
     Context* context = nullptr;
-    if (needs != Needs::kNothing) {
-      driver = Driver::get();
-      if (driver == nullptr || in_forked_child()) return CUDA_ERROR_NOT_INITIALIZED;
-      thread = &thread_state();
-      if (needs == Needs::kContext) {
-        context = thread->current();
-        if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-        if (!context->alive.load(std::memory_order_acquire) ||
-            context->sticky_error.load(std::memory_order_relaxed) != 0)
-          return context_error(context);
-      }
-    }
+    if (const CUresult status = pass_gate(needs, &driver, &thread, &context); status != CUDA_SUCCESS) return status;
     Call call(driver, thread, context);
     return body(call);
   } catch (const std::bad_alloc&) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/kernel.h"
 
 namespace maya::cuda {
@@ -11,26 +12,55 @@ namespace maya::cuda {
 // At most so many shape arguments take part: as many as device::shape_scalars() gives.
 inline constexpr uint32_t kMostScalars = 8;
 
+// Packed into whole words by make(), so that comparing and hashing never read what was just written in smaller pieces.
 struct LaunchKey {
-  const Kernel* kernel = nullptr;
-  uint32_t kernel_id = 0;  // tells a kernel from a later one at the same address
-  uint32_t grid[3] = {0, 0, 0};
-  uint32_t block[3] = {0, 0, 0};
-  uint32_t dynamic_shared_bytes = 0;
-  uint32_t cluster[3] = {0, 0, 0};
-  uint32_t cooperative = 0;
-  uint32_t scalar_count = 0;
-  uint64_t scalars[kMostScalars] = {};
+  static constexpr uint32_t kHeadWords = 7;
+  uint64_t words[kHeadWords + kMostScalars];  // the scalars follow the head
+  uint32_t count;                             // words in use; 0: empty
+
+  // `kernel_id` tells a kernel from a later one at the same address.
+  void make(const Kernel* kernel, uint32_t kernel_id, const device::Launch& launch) {
+    words[0] = reinterpret_cast<uintptr_t>(kernel);
+    words[1] = pair(kernel_id, launch.dynamic_shared_bytes);
+    words[2] = pair(launch.grid[0], launch.grid[1]);
+    words[3] = pair(launch.grid[2], launch.block[0]);
+    words[4] = pair(launch.block[1], launch.block[2]);
+    words[5] = pair(launch.cluster[0], launch.cluster[1]);
+    words[6] = pair(launch.cluster[2], launch.cooperative);
+    count = kHeadWords;
+  }
+  // Appends a shape argument; at most kMostScalars.
+  void add(uint64_t scalar) { words[count++] = scalar; }
+  uint32_t scalar_count() const { return count - kHeadWords; }
+  uint64_t scalar(uint32_t i) const { return words[kHeadWords + i]; }
+
+  bool operator==(const LaunchKey& other) const {
+    if (count != other.count) return false;
+    uint64_t different = 0;
+    for (uint32_t i = 0; i < kHeadWords; ++i) different |= words[i] ^ other.words[i];
+    for (uint32_t i = kHeadWords; i < count; ++i) different |= words[i] ^ other.words[i];
+    return different == 0;
+  }
+  uint64_t hash() const {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < kHeadWords; ++i) sum += words[i] * kMultipliers[i];
+    for (uint32_t i = kHeadWords; i < count; ++i) sum += words[i] * (kMultipliers[i - kHeadWords] + 2);
+    return sum ^ sum >> 32;
+  }
+
+ private:
+  static uint64_t pair(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
 };
 
 struct LaunchCache {
   struct Entry {
     LaunchKey key;
-    uint32_t configuration = 0;  // 0: empty
-    uint64_t duration_ns = 0;
+    uint32_t configuration;  // 0: empty
+    uint64_t duration_ns;
   };
   static constexpr uint32_t kEntries = 1024;
-  Entry entries[kEntries];
+  Entry entries[kEntries];  // zero at first
+  Entry& slot(uint64_t hash) { return entries[(hash ^ hash >> 16) % kEntries]; }
 };
 
 }  // namespace maya::cuda

@@ -15,11 +15,12 @@ namespace maya::cuda {
 namespace {
 
 uint64_t hash_of(const OperationRecord& operation) {
-  uint64_t hash = mix(static_cast<uint64_t>(operation.family), reinterpret_cast<uintptr_t>(operation.api));
-  for (int i = 0; i < operation.count; ++i)
-    hash = mix(hash,
-               static_cast<uint64_t>(operation.fields[i].key) << 56 ^ static_cast<uint64_t>(operation.fields[i].value));
-  return hash;
+  uint64_t sum =
+      (static_cast<uint64_t>(operation.family) + reinterpret_cast<uintptr_t>(operation.api)) * kMultipliers[0];
+  for (uint32_t i = 0; i < operation.count; ++i)
+    sum += (static_cast<uint64_t>(operation.fields[i].key) << 56 ^ static_cast<uint64_t>(operation.fields[i].value)) *
+           (kMultipliers[i % 8] + (i / 8) * 2);
+  return sum ^ sum >> 32;
 }
 
 bool same(const OperationRecord& a, const OperationRecord& b) {
@@ -56,7 +57,7 @@ const OperationCache::Entry& look_up(ThreadState& thread, const device::DevicePr
                                      const OperationRecord& operation) {
   if (thread.operations == nullptr) thread.operations = std::make_unique<OperationCache>();
   const uint64_t hash = hash_of(operation);
-  OperationCache::Entry& entry = thread.operations->entries[hash % OperationCache::kEntries];
+  OperationCache::Entry& entry = thread.operations->entries[(hash ^ hash >> 16) % OperationCache::kEntries];
   if (entry.id == 0 || !same(entry.operation, operation)) entry = intern(profile, operation, hash);
   return entry;
 }
@@ -72,9 +73,9 @@ CUresult record_operation(CUstream handle, const OperationRecord* operation, con
     const device::DeviceProfile& profile = call.driver().profile(stream.context()->device);
     const OperationCache::Entry& entry = look_up(call.thread(), profile, *operation);
     for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
-    stream.enqueue(call.driver().to_virtual_ns(entry_ns) + whole_ns(profile.launch_latency_ns), entry.duration_ns,
-                   whole_ns(profile.queued_gap_ns));
-    if (trace::Writer* writer = Recorder::get().writer(); writer != nullptr)
+    stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
+                   call.driver().queued_gap_ns());
+    if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
       writer->operation(entry.id, stream.id(), entry_ns);
     return CUDA_SUCCESS;
   });

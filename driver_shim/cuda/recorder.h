@@ -64,13 +64,13 @@ class Recorder {
   uint32_t operation_descriptor(const OperationRecord& operation, double estimate_ns);
 
   // Hot: ids come from the launch and operation caches in launch.cc and operation.cc. Null while there is no trace.
-  trace::Writer* writer() const { return writer_.load(std::memory_order_acquire); }
+  static trace::Writer* writer() { return writer_.load(std::memory_order_acquire); }
 
  private:
   Recorder() = default;
   void write_header(Driver& driver, trace::Writer& writer);
 
-  std::atomic<trace::Writer*> writer_{nullptr};
+  static inline constinit std::atomic<trace::Writer*> writer_{nullptr};
   std::atomic<uint32_t> next_kernel_{1}, next_configuration_{1}, next_operation_{1};
   std::atomic<Driver*> driver_{nullptr};
   std::mutex mutex_;  // guards all below

@@ -13,19 +13,37 @@ inline bool is_special_stream(CUstream handle) {
   return handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
-// A body on the stream behind `handle`, in the stream's own context; the default streams are those of the current
-// context. `per_thread` is true in the _ptsz twins. `valid` covers the other arguments.
+// The gate for calls on a stream: the stream behind `handle`, whose own context counts; the default streams are those
+// of the current context. `per_thread` is true in the _ptsz twins. Throws std::bad_alloc.
+inline CUresult pass_stream_gate(CUstream handle, bool per_thread, Driver** driver, ThreadState** thread,
+                                 Stream** stream) {
+  Context* context = nullptr;
+  const bool special = is_special_stream(handle);
+  if (const CUresult status = pass_gate(special ? Needs::kContext : Needs::kInitialized, driver, thread, &context);
+      status != CUDA_SUCCESS)
+    return status;
+  *stream = special ? (*driver)->stream(handle, *context, per_thread) : (*driver)->streams().get(handle);
+  if (*stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return static_cast<CUresult>((*stream)->context()->sticky_error.load(std::memory_order_relaxed));
+}
+
+// A body on a stream. `valid` covers the other arguments.
 template <typename Body>
 CUresult with_stream(CUstream handle, bool per_thread, bool valid, Body&& body) noexcept {
-  return enter(is_special_stream(handle) ? Needs::kContext : Needs::kInitialized, [&](Call& call) -> CUresult {
-    Stream* stream = is_special_stream(handle) ? call.driver().stream(handle, call.context(), per_thread)
-                                               : call.driver().streams().get(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const uint32_t sticky = stream->context()->sticky_error.load(std::memory_order_relaxed); sticky != 0)
-      return static_cast<CUresult>(sticky);
+  try {
+    Driver* driver = nullptr;
+    ThreadState* thread = nullptr;
+    Stream* stream = nullptr;
+    if (const CUresult status = pass_stream_gate(handle, per_thread, &driver, &thread, &stream); status != CUDA_SUCCESS)
+      return status;
     if (!valid) return CUDA_ERROR_INVALID_VALUE;
+    Call call(driver, thread, stream->context());
     return body(call, *stream);
-  });
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (...) {
+    return CUDA_ERROR_UNKNOWN;
+  }
 }
 
 // Called when a stream is destroyed.

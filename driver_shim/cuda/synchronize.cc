@@ -5,7 +5,7 @@
 namespace maya::cuda {
 
 void synchronize_context(Driver& driver, const Context& context) {
-  const uint64_t waited_ns = driver.wait_until(context.all_ready_ns.load(std::memory_order_relaxed));
+  const uint64_t waited_ns = driver.wait_until(context.all_ready_ns());
   Recorder::get().synchronization(trace::fields::SynchronizationScope::kDevice, 0, false,
                                   static_cast<uint32_t>(context.device), waited_ns);
 }

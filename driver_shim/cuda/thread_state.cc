@@ -10,14 +10,15 @@
 namespace maya::cuda {
 namespace {
 
-// One pointer only: it takes 8 bytes of the static TLS block, which has room also when the library is opened late.
-__attribute__((tls_model("initial-exec"))) thread_local ThreadState* this_thread = nullptr;
-
 void thread_ends(void* state) {
   this_thread = nullptr;
   if (in_forked_child()) return;
   delete static_cast<ThreadState*>(state);
 }
+
+}  // namespace
+
+constinit thread_local ThreadState* this_thread = nullptr;
 
 ThreadState& make_thread_state() {
   static const pthread_key_t key = [] {
@@ -30,8 +31,6 @@ ThreadState& make_thread_state() {
   this_thread = made.release();
   return *this_thread;
 }
-
-}  // namespace
 
 ThreadState::ThreadState() = default;
 
@@ -52,7 +51,5 @@ void ThreadState::set_current(device::Context* context) {
     contexts.back() = context;
   }
 }
-
-ThreadState& thread_state() { return this_thread != nullptr ? *this_thread : make_thread_state(); }
 
 }  // namespace maya::cuda

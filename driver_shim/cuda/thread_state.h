@@ -40,7 +40,11 @@ struct ThreadState {
   void set_current(device::Context* context);
 };
 
+// One pointer only: it takes 8 bytes of the static TLS block, which has room also when the library is opened late.
+extern constinit __attribute__((tls_model("initial-exec"))) thread_local ThreadState* this_thread;
+ThreadState& make_thread_state();
+
 // The calling thread's state; made at the first call. Throws std::bad_alloc.
-ThreadState& thread_state();
+inline ThreadState& thread_state() { return this_thread != nullptr ? *this_thread : make_thread_state(); }
 
 }  // namespace maya::cuda
