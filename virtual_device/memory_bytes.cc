@@ -215,19 +215,34 @@ MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
   return MemoryStatus::kOk;
 }
 
-void Memory::make_unknown(Address destination, uint64_t bytes) {
-  if (bytes == 0 || !maybe_known(destination)) return;
-  std::lock_guard<std::mutex> lock(impl_->mutex);
-  const Impl::Owner owner = impl_->owner_at(destination);
+void Memory::Impl::forget(Region& region, Address home, uint64_t bytes, bool spare_values) {
+  if (!spare_values) return forget(region, home, bytes);
+  std::vector<std::pair<Address, Address>> known;   // joined stretches
+  region.known.visit(home, home + bytes, [&](Address begin, Address end, const KnownBytes::Piece* piece) {
+    if (piece == nullptr) return;
+    if (!known.empty() && known.back().second == begin) {
+      known.back().second = end;
+    } else {
+      known.emplace_back(begin, end);
+    }
+  });
+  for (const auto& [begin, end] : known) {
+    const bool separate = begin > home && begin % kSeparateAlignment_bytes == 0 && end - begin <= kSeparateValue_bytes;
+    if (!separate) forget(region, begin, end - begin);
+  }
+}
+
+void Memory::Impl::make_unknown(Address destination, uint64_t bytes, bool spare_values) {
+  const Owner owner = owner_at(destination);
   if (owner.region != nullptr) {
-    Impl::Segment segment;
-    if (impl_->resolve(destination, &segment))
-      impl_->forget(*segment.region, segment.home, std::min(bytes, segment.bytes));
+    Segment segment;
+    if (resolve(destination, &segment))
+      forget(*segment.region, segment.home, std::min(bytes, segment.bytes), spare_values);
     return;
   }
   if (owner.reservation == nullptr) return;
   Reservation& reservation = *owner.reservation;
-  bytes = std::min(bytes, impl_->bytes_to_end(destination));
+  bytes = std::min(bytes, bytes_to_end(destination));
   // Of a run of thousands of mappings only those with known bytes are visited.
   auto first = reservation.known_mappings.upper_bound(destination);
   if (first != reservation.known_mappings.begin()) --first;
@@ -237,8 +252,20 @@ void Memory::make_unknown(Address destination, uint64_t bytes) {
     const Address begin = std::max(base, destination);
     const Address end = std::min(base + mapping.bytes, destination + bytes);
     if (begin < end)
-      impl_->forget(*mapping.physical, mapping.physical->base + mapping.offset + (begin - base), end - begin);
+      forget(*mapping.physical, mapping.physical->base + mapping.offset + (begin - base), end - begin, spare_values);
   }
+}
+
+void Memory::make_unknown(Address destination, uint64_t bytes) {
+  if (bytes == 0 || !maybe_known(destination)) return;
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->make_unknown(destination, bytes, false);
+}
+
+void Memory::make_unknown_around_values(Address destination, uint64_t bytes) {
+  if (bytes == 0 || !maybe_known(destination)) return;
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->make_unknown(destination, bytes, true);
 }
 
 bool Memory::known(Address source, uint64_t bytes) const {

@@ -94,6 +94,9 @@ struct Memory::Impl {
   void store(Region& region, Address home, const void* source, uint64_t bytes);
   void store_fill(Region& region, Address home, uint64_t bytes, uint32_t word);
   void forget(Region& region, Address home, uint64_t bytes);
+  // spare_values: leaves out what Memory::make_unknown_around_values() leaves alone.
+  void forget(Region& region, Address home, uint64_t bytes, bool spare_values);
+  void make_unknown(Address destination, uint64_t bytes, bool spare_values);
   void load(const Region& region, Address home, void* destination, uint64_t bytes) const;
   // Gives back host pages of [home, home + bytes), which has no data any more, and of what is free around it.
   void release_pages(Region& region, Address home, uint64_t bytes);

@@ -69,3 +69,21 @@ TEST_CASE("without argument values nothing happens", "[effects]") {
   launch.kernel = &info;
   maya::device::apply_effects(*behavior, launch, *memory);
 }
+
+TEST_CASE("separate small values in a shared block survive a kernel of unknown reach", "[effects]") {
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 2 << 20);
+  put<float>(*memory, block + 512, {65536});                          // a loss scale
+  put<uint8_t>(*memory, block + 1024, std::vector<uint8_t>(200, 1));  // too long to be one
+  put<float>(*memory, block + 1536 + 64, {3});                        // not at the start of a granule
+  put<int32_t>(*memory, block + 2048, {7});
+  const TestKernel kernel("custom_kernel", {{0, 8}});
+  kernel.launch(*memory, {value(block)}, 64, 256);
+  CHECK(get<float>(*memory, block + 512, 1)[0] == 65536);
+  CHECK(get<int32_t>(*memory, block + 2048, 1)[0] == 7);
+  CHECK_FALSE(memory->known(block + 1024, 1));
+  CHECK_FALSE(memory->known(block + 1600, 4));
+  kernel.launch(*memory, {value(block + 512)}, 64, 256);  // its own output
+  CHECK_FALSE(memory->known(block + 512, 4));
+  CHECK(memory->known(block + 2048, 4));
+}

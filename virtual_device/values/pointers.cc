@@ -34,14 +34,16 @@ class PointerEffect : public Effect {
     Allocation allocation;
     if (!memory.find(address, &allocation)) return;
     const uint64_t left = memory.bytes_to_end(address);
-    uint64_t reach = left;
-    if (allocation.bytes <= kSmallAllocation_bytes) {
+    if (allocation.bytes > kSmallAllocation_bytes) {
+      memory.make_unknown(address, left);
+    } else {
       const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] *
                                launch.block[1] * launch.block[2];
       const uint64_t bytes = std::min(threads, kSmallAllocation_bytes) * kWrittenPerThread_bytes;
-      reach = std::min(left, std::max(kGranule_bytes, (bytes + kGranule_bytes - 1) / kGranule_bytes * kGranule_bytes));
+      const uint64_t reach =
+          std::min(left, std::max(kGranule_bytes, (bytes + kGranule_bytes - 1) / kGranule_bytes * kGranule_bytes));
+      memory.make_unknown_around_values(address, reach);
     }
-    memory.make_unknown(address, reach);
     count_made_unknown();
   }
 
