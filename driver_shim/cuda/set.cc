@@ -2,14 +2,13 @@
 // has done the work.
 #include <cuda.h>
 
-#include <cstring>
-
 #include "driver_shim/common/api.h"
 #include "driver_shim/cuda/allocation.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "driver_shim/cuda/transfer.h"
 #include "predictor/core/estimate.h"
+#include "virtual_device/memory_known_bytes.h"
 
 using namespace maya::cuda;
 
@@ -26,8 +25,8 @@ struct Fill {
 
 // Pinned and managed memory is the program's own.
 void fill_host(uint64_t address, uint32_t value, uint32_t width_bytes, size_t count) {
-  auto* to = reinterpret_cast<unsigned char*>(address);
-  for (size_t i = 0; i < count; ++i, to += width_bytes) std::memcpy(to, &value, width_bytes);
+  const uint32_t word = maya::device::fill_word(address, value, width_bytes);
+  maya::device::expand_fill(reinterpret_cast<void*>(address), address, count * width_bytes, word);
 }
 
 CUresult fill(const Fill& request, CUstream handle, bool asynchronous, bool per_thread) {

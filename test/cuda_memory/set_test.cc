@@ -29,6 +29,18 @@ TEST_CASE("2-D memsets leave the bytes between their rows") {
   CHECK(cuMemFree_v2(address) == CUDA_SUCCESS);
 }
 
+TEST_CASE("memsets of memory on the host's side") {
+  PrimaryContext context;
+  void* pinned = nullptr;
+  REQUIRE(cuMemAllocHost_v2(&pinned, 64) == CUDA_SUCCESS);
+  const auto* bytes = static_cast<const unsigned char*>(pinned);
+  REQUIRE(cuMemsetD16_v2(unified(pinned) + 2, 0x0201, 3) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD32_v2(unified(pinned) + 12, 0x06050403, 1) == CUDA_SUCCESS);
+  CHECK(Bytes(bytes, bytes + 17) == Bytes{0, 0, 1, 2, 1, 2, 1, 2, 0, 0, 0, 0, 3, 4, 5, 6, 0});
+  CHECK(cuMemsetD8_v2(unified(pinned), 0, 65) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFreeHost(pinned) == CUDA_SUCCESS);
+}
+
 TEST_CASE("documented errors of memsets") {
   PrimaryContext context;
   const CUdeviceptr address = allocate(64);
