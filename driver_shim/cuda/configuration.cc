@@ -36,6 +36,10 @@ bool parse_integer(std::string_view text, int least, int most, int* value) {
   return true;
 }
 
+bool parse_positive_size(std::string_view text, uint64_t* bytes) {
+  return device::parse_size(text, bytes) && *bytes != 0;
+}
+
 std::string known_devices() {
   std::string names;
   for (const device::BuiltinProfile& profile : device::builtin_profiles()) {
@@ -98,10 +102,10 @@ Configuration read_configuration() {
     refuse(result, "MAYA_DEVICES", text, "0 to 64");
   if (const auto text = variable("MAYA_MEMORY"); text == "unlimited")
     result.memory_limit_bytes = UINT64_MAX;
-  else if (!text.empty() && !device::parse_size(text, &result.memory_limit_bytes))
+  else if (!text.empty() && !parse_positive_size(text, &result.memory_limit_bytes))
     refuse(result, "MAYA_MEMORY", text, "a size such as 40GiB or 512M, or unlimited");
   if (const auto text = variable("MAYA_HOST_MEMORY");
-      !text.empty() && !device::parse_size(text, &result.host_budget_bytes))
+      !text.empty() && !parse_positive_size(text, &result.host_budget_bytes))
     refuse(result, "MAYA_HOST_MEMORY", text, "a size such as 1GiB or 512M");
   if (const auto text = variable("MAYA_TRACE"); text == "0")
     result.trace = false;

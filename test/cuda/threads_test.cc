@@ -1,0 +1,104 @@
+// Many threads at once: launches, and races between creating, using and destroying each kind of object (reliability.md
+// figure 11; meant to be run under ThreadSanitizer as well).
+#include <atomic>
+#include <thread>
+
+#include "test/cuda/driver_helpers.h"
+
+using driver_test::CurrentContext;
+using driver_test::Module;
+
+namespace {
+
+// Runs `body(thread)` on `threads` threads with the context current; returns how many calls of it were false.
+int on_threads(int threads, CUcontext context, const std::function<bool(int)>& body) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i)
+    running.emplace_back([&, i] {
+      if (cuCtxSetCurrent(context) != CUDA_SUCCESS || !body(i)) ++wrong;
+    });
+  for (std::thread& thread : running) thread.join();
+  return wrong.load();
+}
+
+}  // namespace
+
+TEST_CASE("64 threads launch at once") {
+  CurrentContext current;
+  Module module;
+  const CUfunction nothing = module.function("nothing");
+  const CUfunction scale = module.function("scale");
+  CHECK(on_threads(64, current.get(), [&](int thread) {
+          CUdeviceptr data = 0;
+          uint32_t count = 0;
+          void* parameters[] = {&data, &count};
+          for (int i = 0; i < 1000; ++i) {
+            count = static_cast<uint32_t>(i % 100);
+            if (cuLaunchKernel(nothing, static_cast<unsigned>(thread + 1), 1, 1, 32, 1, 1, 0, nullptr, nullptr,
+                               nullptr) != CUDA_SUCCESS)
+              return false;
+            if (cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, CU_STREAM_PER_THREAD, parameters, nullptr) != CUDA_SUCCESS)
+              return false;
+          }
+          return cuStreamSynchronize(CU_STREAM_PER_THREAD) == CUDA_SUCCESS;
+        }) == 0);
+}
+
+TEST_CASE("Of many threads that destroy one object, exactly one succeeds") {
+  CurrentContext current;
+  for (int round = 0; round < 50; ++round) {
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    CUdeviceptr memory = 0;
+    REQUIRE(cuStreamCreate(&stream, 0) == CUDA_SUCCESS);
+    REQUIRE(cuEventCreate(&event, 0) == CUDA_SUCCESS);
+    REQUIRE(cuMemAlloc_v2(&memory, 4096) == CUDA_SUCCESS);
+    std::atomic<int> streams{0}, events{0}, frees{0};
+    CHECK(on_threads(8, current.get(), [&](int) {
+            streams += cuStreamDestroy_v2(stream) == CUDA_SUCCESS;
+            events += cuEventDestroy_v2(event) == CUDA_SUCCESS;
+            frees += cuMemFree_v2(memory) == CUDA_SUCCESS;
+            return true;
+          }) == 0);
+    CHECK(streams.load() == 1);
+    CHECK(events.load() == 1);
+    CHECK(frees.load() == 1);
+  }
+}
+
+TEST_CASE("Contexts made and destroyed by many threads") {
+  REQUIRE(cuInit(0) == CUDA_SUCCESS);
+  CHECK(on_threads(16, nullptr, [](int thread) {
+          for (int i = 0; i < 20; ++i) {
+            CUcontext context = nullptr;
+            CUdeviceptr memory = 0;
+            if (cuCtxCreate_v2(&context, 0, thread % 2) != CUDA_SUCCESS ||
+                cuMemAlloc_v2(&memory, 1 << 20) != CUDA_SUCCESS)
+              return false;
+            if (cuCtxSynchronize() != CUDA_SUCCESS || cuCtxDestroy_v2(context) != CUDA_SUCCESS) return false;
+            if (cuDevicePrimaryCtxRetain(&context, 1) != CUDA_SUCCESS ||
+                cuDevicePrimaryCtxRelease_v2(1) != CUDA_SUCCESS)
+              return false;
+          }
+          return true;
+        }) == 0);
+}
+
+TEST_CASE("Events recorded, waited for and destroyed by many threads") {
+  CurrentContext current;
+  CHECK(on_threads(16, current.get(), [](int) {
+          for (int i = 0; i < 200; ++i) {
+            CUstream stream = nullptr;
+            CUevent event = nullptr;
+            if (cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+                cuEventCreate(&event, 0) != CUDA_SUCCESS)
+              return false;
+            if (cuEventRecord(event, stream) != CUDA_SUCCESS || cuStreamWaitEvent(nullptr, event, 0) != CUDA_SUCCESS)
+              return false;
+            if (cuEventSynchronize(event) != CUDA_SUCCESS || cuEventDestroy_v2(event) != CUDA_SUCCESS) return false;
+            if (cuStreamDestroy_v2(stream) != CUDA_SUCCESS) return false;
+          }
+          return true;
+        }) == 0);
+}
