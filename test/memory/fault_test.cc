@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdlib>
@@ -131,6 +132,15 @@ TEST_CASE("each mmap of the start fails, once and for good") {
       const bool reached = mappings > k;
       fail_mapping_at = -1;
       clean = !reached;
+      if (memory != nullptr) {
+        // A refused writable shadow is replaced by one that is made accessible piece by piece.
+        Allocation made;
+        unsigned char data[9000] = {1, 2, 3}, seen[9000];
+        REQUIRE(memory->allocate(0, 5 * kMiB, Layer::kAllocations, nullptr, &made) == MemoryStatus::kOk);
+        REQUIRE(memory->write(made.base + 2 * kMiB - 1000, data, sizeof(data)) == MemoryStatus::kOk);
+        REQUIRE(memory->read(seen, made.base + 2 * kMiB - 1000, sizeof(seen)) == MemoryStatus::kOk);
+        CHECK(std::equal(seen, seen + sizeof(seen), data));
+      }
       if (!for_good) continue;
       CHECK((memory == nullptr) == reached);
     }
