@@ -217,7 +217,7 @@ MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
 
 void Memory::Impl::forget(Region& region, Address home, uint64_t bytes, bool spare_values) {
   if (!spare_values) return forget(region, home, bytes);
-  std::vector<std::pair<Address, Address>> known;   // joined stretches
+  std::vector<std::pair<Address, Address>> known;  // joined stretches
   region.known.visit(home, home + bytes, [&](Address begin, Address end, const KnownBytes::Piece* piece) {
     if (piece == nullptr) return;
     if (!known.empty() && known.back().second == begin) {
