@@ -217,19 +217,20 @@ MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
 
 void Memory::Impl::forget(Region& region, Address home, uint64_t bytes, bool spare_values) {
   if (!spare_values) return forget(region, home, bytes);
-  std::vector<std::pair<Address, Address>> known;  // joined stretches
+  std::vector<std::pair<Address, Address>> gone;
+  Address value = 0;   // where the separate value begins that the previous part belongs to; 0: to none
+  Address value_end = 0;
   region.known.visit(home, home + bytes, [&](Address begin, Address end, const KnownBytes::Piece* piece) {
     if (piece == nullptr) return;
-    if (!known.empty() && known.back().second == begin) {
-      known.back().second = end;
+    if (begin != value_end || value == 0) value = begin > home && begin % kSeparateAlignment_bytes == 0 ? begin : 0;
+    if (value != 0 && end - value <= kSeparateValue_bytes) {
+      value_end = end;
     } else {
-      known.emplace_back(begin, end);
+      value = 0;
+      gone.emplace_back(begin, end);
     }
   });
-  for (const auto& [begin, end] : known) {
-    const bool separate = begin > home && begin % kSeparateAlignment_bytes == 0 && end - begin <= kSeparateValue_bytes;
-    if (!separate) forget(region, begin, end - begin);
-  }
+  for (const auto& [begin, end] : gone) forget(region, begin, end - begin);
 }
 
 void Memory::Impl::make_unknown(Address destination, uint64_t bytes, bool spare_values) {

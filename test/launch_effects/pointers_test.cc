@@ -87,3 +87,18 @@ TEST_CASE("separate small values in a shared block survive a kernel of unknown r
   CHECK_FALSE(memory->known(block + 512, 4));
   CHECK(memory->known(block + 2048, 4));
 }
+
+TEST_CASE("a single value computed inside what an earlier tensor left behind survives too", "[effects]") {
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 2 << 20);
+  put<uint8_t>(*memory, block, std::vector<uint8_t>(8192, 1));
+  const TestKernel fill(
+      "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+      {{0, 4}, {4, 4}, {8, 8}});
+  fill.launch(*memory, {value(1), value(65536.0f), value(block + 1024)});
+  const TestKernel kernel("custom_kernel", {{0, 8}});
+  kernel.launch(*memory, {value(block)}, 64, 256);
+  CHECK(get<float>(*memory, block + 1024, 1)[0] == 65536);
+  CHECK_FALSE(memory->known(block + 1028, 1));
+  CHECK_FALSE(memory->known(block, 1));
+}

@@ -39,6 +39,20 @@ inline bool all_known(const Memory& memory, Address address, uint64_t bytes) {
   return bytes == 0 || (memory.in_device_range(address) && memory.maybe_known(address) && memory.known(address, bytes));
 }
 
+// Writes a computed result. A single one goes in as a fill, which keeps it apart from known bytes behind it that are
+// left over from an earlier use of the memory (see Memory::make_unknown_around_values).
+inline MemoryStatus write_result(Memory& memory, Address address, const void* bytes, uint64_t count) {
+  if (count > 4 || (count & (count - 1)) != 0) {
+    if (count != 8) return memory.write(address, bytes, count);
+    const MemoryStatus status = write_result(memory, address, bytes, 4);
+    return status != MemoryStatus::kOk ? status
+                                       : write_result(memory, address + 4, static_cast<const uint8_t*>(bytes) + 4, 4);
+  }
+  uint32_t value = 0;
+  std::memcpy(&value, bytes, count);
+  return memory.fill(address, value, static_cast<uint32_t>(count), 1);
+}
+
 // Counted for the report.
 void count_computed();
 void count_made_unknown();

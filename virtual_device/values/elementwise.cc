@@ -131,10 +131,10 @@ class ElementwiseEffect : public Effect {
       store_number(convert_number(result, functor_->result_type), types[0], results.data() + k * output);
     }
     if (!offsets || offsets->dense(0, output)) {
-      if (memory.write(data[0], results.data(), results.size()) != MemoryStatus::kOk) return false;
+      if (write_result(memory, data[0], results.data(), results.size()) != MemoryStatus::kOk) return false;
     } else {
       for (uint64_t k = 0; k < count; ++k)
-        if (memory.write(data[0] + offsets->at(k, 0), results.data() + k * output, output) != MemoryStatus::kOk)
+        if (write_result(memory, data[0] + offsets->at(k, 0), results.data() + k * output, output) != MemoryStatus::kOk)
           return false;
     }
     count_computed();
@@ -162,7 +162,7 @@ class ElementwiseEffect : public Effect {
     } else {
       std::vector<uint8_t> values(count * 8);
       for (uint64_t k = 0; k < count; ++k) std::memcpy(values.data() + 8 * k, pattern, 8);
-      status = memory.write(address, values.data(), values.size());
+      status = write_result(memory, address, values.data(), values.size());
     }
     if (status != MemoryStatus::kOk) return false;
     count_computed();

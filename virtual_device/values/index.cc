@@ -56,7 +56,7 @@ class IndexEffect : public Effect {
       }
       store_number(value, type_, values.data() + static_cast<uint64_t>(i) * element);
     }
-    if (memory.write(data, values.data(), bytes) != MemoryStatus::kOk) return forget(memory, data, bytes);
+    if (write_result(memory, data, values.data(), bytes) != MemoryStatus::kOk) return forget(memory, data, bytes);
     count_computed();
   }
 

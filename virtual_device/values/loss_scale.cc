@@ -43,8 +43,8 @@ class UpdateScaleEffect : public Effect {
     } else {
       ++tracker;
     }
-    memory.write(scale_address, &scale, sizeof(scale));
-    memory.write(tracker_address, &tracker, sizeof(tracker));
+    write_result(memory, scale_address, &scale, sizeof(scale));
+    write_result(memory, tracker_address, &tracker, sizeof(tracker));
     count_computed();
   }
 };

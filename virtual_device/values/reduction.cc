@@ -82,7 +82,7 @@ class ReductionEffect : public Effect {
       result = finish(result, launch);
       uint8_t stored[8];
       store_number(result, description_.output, stored);
-      if (memory.write(destination + places.at(o, 0), stored, out) != MemoryStatus::kOk) return false;
+      if (write_result(memory, destination + places.at(o, 0), stored, out) != MemoryStatus::kOk) return false;
     }
     count_computed();
     return true;
