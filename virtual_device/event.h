@@ -12,9 +12,9 @@ struct Event {
   Event(Context* owner, uint32_t small_id, uint32_t event_flags) : context(owner), id(small_id), flags(event_flags) {}
   Context* context;
   uint32_t id;
-  uint32_t flags;                       // CU_EVENT_BLOCKING_SYNC 1, DISABLE_TIMING 2, INTERPROCESS 4
-  std::atomic<bool> recorded{false};    // a never-recorded event counts as done
-  std::atomic<uint64_t> time_ns{0};     // on the virtual clock
+  uint32_t flags;                     // CU_EVENT_BLOCKING_SYNC 1, DISABLE_TIMING 2, INTERPROCESS 4
+  std::atomic<bool> recorded{false};  // a never-recorded event counts as done
+  std::atomic<uint64_t> time_ns{0};   // on the virtual clock
 };
 
 }  // namespace maya::device

@@ -1,6 +1,6 @@
-// Type-stable storage for objects whose address is handed out as an opaque CUDA handle. Any bit pattern can be checked: a stale,
-// null or garbage handle is found out by arithmetic, without a look-up table and without touching foreign memory.
-// create/destroy take a lock; get() does not.
+// Type-stable storage for objects whose address is handed out as an opaque CUDA handle. Any bit pattern can be checked:
+// a stale, null or garbage handle is found out by arithmetic, without a look-up table and without touching foreign
+// memory. create/destroy take a lock; get() does not.
 #pragma once
 
 #include <sys/mman.h>
@@ -19,7 +19,8 @@ template <typename T>
 class HandlePool {
  public:
   explicit HandlePool(size_t capacity) : capacity_(capacity) {
-    void* p = mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     slots_ = p == MAP_FAILED ? nullptr : static_cast<Slot*>(p);
     if (slots_ == nullptr) capacity_ = 0;
   }
@@ -85,7 +86,7 @@ class HandlePool {
 
  private:
   struct Slot {
-    alignas(T) alignas(16) unsigned char storage[sizeof(T)];   // first: the object's address is the handle
+    alignas(T) alignas(16) unsigned char storage[sizeof(T)];  // first: the object's address is the handle
     std::atomic<bool> live{false};
   };
   T* object(size_t index) const { return std::launder(reinterpret_cast<T*>(slots_[index].storage)); }

@@ -15,7 +15,8 @@ std::string pci_bus_id(int ordinal, int domain_digits) {
 }
 
 void device_uuid(int ordinal, unsigned char uuid[16]) {
-  static constexpr unsigned char kBase[16] = {'M', 'a', 'y', 'a', 0x5e, 0x0d, 0x4e, 0x11, 0x8c, 0x3b, 0x70, 0x29, 0x6a, 0xf4, 0xd1, 0x00};
+  static constexpr unsigned char kBase[16] = {'M',  'a',  'y',  'a',  0x5e, 0x0d, 0x4e, 0x11,
+                                              0x8c, 0x3b, 0x70, 0x29, 0x6a, 0xf4, 0xd1, 0x00};
   memcpy(uuid, kBase, sizeof kBase);
   uuid[15] = static_cast<unsigned char>(ordinal);
 }

@@ -137,9 +137,10 @@ class Memory {
                     uint64_t count);                                       // kept as a range, no pages touched
   MemoryStatus copy(Address destination, Address source, uint64_t bytes);  // known and unknown states travel along
   void make_unknown(Address destination, uint64_t bytes);                  // clipped to the allocation; never fails
-  // As make_unknown, for a range of which only a bound is known: leaves separate small values alone, that is at most kSeparateValue_bytes that
-  // begin at a multiple of kSeparateAlignment_bytes behind `destination` and were set apart from what follows: by a fill, or with nothing known behind them.
-  // Frameworks keep loss scales and counters so, each in its own block of memory.
+  // As make_unknown, for a range of which only a bound is known: leaves separate small values alone, that is at most
+  // kSeparateValue_bytes that begin at a multiple of kSeparateAlignment_bytes behind `destination` and were set apart
+  // from what follows: by a fill, or with nothing known behind them. Frameworks keep loss scales and counters so, each
+  // in its own block of memory.
   void make_unknown_around_values(Address destination, uint64_t bytes);
   static constexpr uint64_t kSeparateValue_bytes = 64;
   static constexpr uint64_t kSeparateAlignment_bytes = 512;

@@ -218,7 +218,7 @@ MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
 void Memory::Impl::forget(Region& region, Address home, uint64_t bytes, bool spare_values) {
   if (!spare_values) return forget(region, home, bytes);
   std::vector<std::pair<Address, Address>> gone;
-  Address value = 0;   // where the separate value begins that the previous part belongs to; 0: to none
+  Address value = 0;  // where the separate value begins that the previous part belongs to; 0: to none
   Address value_end = 0;
   region.known.visit(home, home + bytes, [&](Address begin, Address end, const KnownBytes::Piece* piece) {
     if (piece == nullptr) return;

@@ -28,7 +28,8 @@ void* open_driver() {
   if (realpath(self.dli_fname, path) == nullptr) return nullptr;
   const std::string library = std::string(dirname(path)) + "/libcuda.so.1";
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (handle == nullptr) print_line("cannot load " + library + ": " + dlerror() + "; install Maya's libraries in one folder");
+  if (handle == nullptr)
+    print_line("cannot load " + library + ": " + dlerror() + "; install Maya's libraries in one folder");
   return handle;
 }
 

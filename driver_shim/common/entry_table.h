@@ -9,8 +9,8 @@ namespace maya::shim {
 enum class EntryStatus : uint8_t { kEmulated, kInert, kUnsupported };
 
 struct EntryPoint {
-  const char* name;     // exported name
-  uint32_t since;       // version of first appearance, 0 unknown
+  const char* name;  // exported name
+  uint32_t since;    // version of first appearance, 0 unknown
   EntryStatus status;
   void* address;
 };

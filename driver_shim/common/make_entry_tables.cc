@@ -1,10 +1,11 @@
-// Build tool: turns a library's entries.txt into a linker version script, the bodies of entry points that have no code of their
-// own, and a table of all entry points.
+// Build tool: turns a library's entries.txt into a linker version script, the bodies of entry points that have no code
+// of their own, and a table of all entry points.
 //
 //   make_entry_tables entries.txt out_dir
 //
-// entries.txt: comment lines start with #. Header lines `library = libcudart.so.13`, `node = libcudart.so.13` (empty: unversioned),
-// `unsupported = 801 cudaErrorNotSupported` (value and name returned by unsupported entries). Then one line an exported name:
+// entries.txt: comment lines start with #. Header lines `library = libcudart.so.13`, `node = libcudart.so.13` (empty:
+// unversioned), `unsupported = 801 cudaErrorNotSupported` (value and name returned by unsupported entries). Then one
+// line an exported name:
 //
 //   NAME SINCE STATUS [returns=EXPR] [data=BYTES]
 //
@@ -47,21 +48,29 @@ int main(int argc, char** argv) {
     if (!(words >> first) || first[0] == '#') continue;
     words >> second;
     if (second == "=") {
-      if (first == "library") words >> library;
-      else if (first == "node") words >> node;
-      else if (first == "unsupported") words >> error_value >> error_name;
-      else fail(std::string(argv[1]) + ":" + std::to_string(number) + ": unknown header " + first);
+      if (first == "library")
+        words >> library;
+      else if (first == "node")
+        words >> node;
+      else if (first == "unsupported")
+        words >> error_value >> error_name;
+      else
+        fail(std::string(argv[1]) + ":" + std::to_string(number) + ": unknown header " + first);
       continue;
     }
     EntryLine entry{first, second, "", "", ""};
     words >> entry.status;
-    if (entry.status != "emulated" && entry.status != "inert" && entry.status != "inert*" && entry.status != "unsupported")
+    if (entry.status != "emulated" && entry.status != "inert" && entry.status != "inert*" &&
+        entry.status != "unsupported")
       fail(std::string(argv[1]) + ":" + std::to_string(number) + ": " + first + " has no status word");
     std::string option;
     while (words >> option) {
-      if (option.rfind("returns=", 0) == 0) entry.returns = option.substr(8);
-      else if (option.rfind("data=", 0) == 0) entry.data = option.substr(5);
-      else fail(std::string(argv[1]) + ":" + std::to_string(number) + ": unknown option " + option);
+      if (option.rfind("returns=", 0) == 0)
+        entry.returns = option.substr(8);
+      else if (option.rfind("data=", 0) == 0)
+        entry.data = option.substr(5);
+      else
+        fail(std::string(argv[1]) + ":" + std::to_string(number) + ": unknown option " + option);
     }
     entries.push_back(entry);
   }
@@ -75,27 +84,36 @@ int main(int argc, char** argv) {
   std::ofstream code(directory + "generated_entries.cc");
   code << "// Generated from entries.txt by make_entry_tables.\n"
           "#include <cstddef>\n#include <cstdint>\n\n#include \"driver_shim/common/entry_table.h\"\n\n"
-          "namespace { constexpr const char* kLibrary = \"" << library << "\"; }\n\n"
+          "namespace { constexpr const char* kLibrary = \""
+       << library
+       << "\"; }\n\n"
           "#define MAYA_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n\n";
   for (const EntryLine& entry : entries) {
     if (!entry.data.empty()) {
       code << "MAYA_EXPORT unsigned char " << entry.name << "[" << entry.data << "];\n"
            << "alignas(16) unsigned char " << entry.name << "[" << entry.data << "] = {};\n";
     } else if (entry.status == "inert") {
-      code << "MAYA_EXPORT std::intptr_t " << entry.name << "() { return " << (entry.returns.empty() ? "0" : "(std::intptr_t)" + entry.returns) << "; }\n";
+      code << "MAYA_EXPORT std::intptr_t " << entry.name << "() { return "
+           << (entry.returns.empty() ? "0" : "(std::intptr_t)" + entry.returns) << "; }\n";
     } else if (entry.status == "unsupported") {
-      code << "MAYA_EXPORT std::intptr_t " << entry.name << "() { maya::shim::report_unsupported(kLibrary, \"" << entry.name << "\", \""
-           << error_name << "\"); return " << (entry.returns.empty() ? error_value : "(std::intptr_t)" + entry.returns) << "; }\n";
+      code << "MAYA_EXPORT std::intptr_t " << entry.name << "() { maya::shim::report_unsupported(kLibrary, \""
+           << entry.name << "\", \"" << error_name << "\"); return "
+           << (entry.returns.empty() ? error_value : "(std::intptr_t)" + entry.returns) << "; }\n";
     }
   }
   for (const EntryLine& entry : entries)
-    if (entry.data.empty() && (entry.status == "emulated" || entry.status == "inert*")) code << "extern \"C\" void " << entry.name << "();\n";
-  code << "\nnamespace maya::shim {\n\nconst char* const kLibraryName = kLibrary;\nconst EntryPoint kEntryPoints[] = {\n";
+    if (entry.data.empty() && (entry.status == "emulated" || entry.status == "inert*"))
+      code << "extern \"C\" void " << entry.name << "();\n";
+  code << "\nnamespace maya::shim {\n\nconst char* const kLibraryName = kLibrary;\nconst EntryPoint kEntryPoints[] = "
+          "{\n";
   size_t count = 0;
   for (const EntryLine& entry : entries) {
     if (!entry.data.empty()) continue;
-    const char* status = entry.status == "emulated" ? "kEmulated" : entry.status == "unsupported" ? "kUnsupported" : "kInert";
-    code << "    {\"" << entry.name << "\", " << entry.since << ", EntryStatus::" << status << ", reinterpret_cast<void*>(&" << entry.name << ")},\n";
+    const char* status = entry.status == "emulated"      ? "kEmulated"
+                         : entry.status == "unsupported" ? "kUnsupported"
+                                                         : "kInert";
+    code << "    {\"" << entry.name << "\", " << entry.since << ", EntryStatus::" << status
+         << ", reinterpret_cast<void*>(&" << entry.name << ")},\n";
     ++count;
   }
   if (count == 0) code << "    {\"\", 0, EntryStatus::kInert, nullptr},\n";

@@ -12,12 +12,16 @@
 namespace maya {
 
 // Bytes of a UUID made for this purpose.
-inline constexpr unsigned char kMayaTableIdBytes[16] = {0x6d, 0x61, 0x79, 0x61, 0x7e, 0x51, 0x4c, 0x0b, 0x9d, 0x3a, 0x5f, 0x22, 0xc1, 0x08, 0xe4, 0x71};
+inline constexpr unsigned char kMayaTableIdBytes[16] = {0x6d, 0x61, 0x79, 0x61, 0x7e, 0x51, 0x4c, 0x0b,
+                                                        0x9d, 0x3a, 0x5f, 0x22, 0xc1, 0x08, 0xe4, 0x71};
 
-struct MemoryRange { CUdeviceptr address; uint64_t bytes; };
+struct MemoryRange {
+  CUdeviceptr address;
+  uint64_t bytes;
+};
 
-struct KernelLaunch {             // what the runtime's launch forms come down to
-  CUkernel kernel;                // or a CUfunction cast
+struct KernelLaunch {  // what the runtime's launch forms come down to
+  CUkernel kernel;     // or a CUfunction cast
   uint32_t grid[3], block[3];
   uint32_t dynamic_shared_bytes;
   CUstream stream;
@@ -30,19 +34,22 @@ struct KernelLaunch {             // what the runtime's launch forms come down t
 enum class ChargeLayer : uint32_t { kAllocations = 0, kWorkspaces = 4, kCommunication = 5 };
 
 struct MayaTable {
-  uint32_t bytes;                 // sizeof this struct in the driver
+  uint32_t bytes;  // sizeof this struct in the driver
 
-  // Records `operation` on `stream` of the current context, advances the stream's virtual clock by its estimate, and makes the
-  // bytes in `writes` unknown. Errors as a launch: not initialised, no context, invalid stream handle.
-  CUresult (*record_operation)(CUstream stream, const OperationRecord* operation, const MemoryRange* writes, uint32_t write_count);
+  // Records `operation` on `stream` of the current context, advances the stream's virtual clock by its estimate, and
+  // makes the bytes in `writes` unknown. Errors as a launch: not initialised, no context, invalid stream handle.
+  CUresult (*record_operation)(CUstream stream, const OperationRecord* operation, const MemoryRange* writes,
+                               uint32_t write_count);
 
   // A kernel launch with the least work per call; same checks and errors as cuLaunchKernelEx.
   CUresult (*launch)(const KernelLaunch* launch);
 
-  // Device memory charged to a layer, freed by cuMemFree. Out of memory is CUDA_ERROR_OUT_OF_MEMORY and is recorded under `call`.
+  // Device memory charged to a layer, freed by cuMemFree. Out of memory is CUDA_ERROR_OUT_OF_MEMORY and is recorded
+  // under `call`.
   CUresult (*allocate)(CUdeviceptr* address, uint64_t bytes, ChargeLayer layer, const char* call);
 
-  // Bytes of device memory. read: unknown bytes read as zero; *all_known tells whether every byte was known (may be null).
+  // Bytes of device memory. read: unknown bytes read as zero; *all_known tells whether every byte was known (may be
+  // null).
   CUresult (*read)(void* host, CUdeviceptr source, uint64_t bytes, int* all_known);
   CUresult (*write)(CUdeviceptr destination, const void* host, uint64_t bytes);
   CUresult (*copy)(CUdeviceptr destination, CUdeviceptr source, uint64_t bytes);
@@ -54,13 +61,14 @@ struct MayaTable {
   void (*note)(int severity, const char* text);
 
   // Communicators (nccl): returns a small id for OperationRecord's kCommunicator. destroyed != 0 ends it.
-  uint32_t (*communicator)(uint32_t id, uint64_t unique, uint32_t rank, uint32_t ranks, uint64_t charged_bytes, int destroyed);
+  uint32_t (*communicator)(uint32_t id, uint64_t unique, uint32_t rank, uint32_t ranks, uint64_t charged_bytes,
+                           int destroyed);
 
   // NVTX: call as RangeMark.Call in the trace; id for START and END.
   void (*range)(int call, const char* text, const char* domain, uint64_t id);
 
-  // Devices as the driver has them, without initialising it and without a context (NVML is called first by some programs).
-  // Returns the number of devices; text is the profile of ordinal `device`; lives for ever.
+  // Devices as the driver has them, without initialising it and without a context (NVML is called first by some
+  // programs). Returns the number of devices; text is the profile of ordinal `device`; lives for ever.
   int (*device_count)();
   const char* (*device_profile_text)(int device);
   // Use of a device's memory now, by all emulated processes' allocations of this process. Zero before initialisation.

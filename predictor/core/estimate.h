@@ -30,7 +30,11 @@ struct LaunchView {
   uint32_t static_shared_bytes = 0;
   uint32_t registers = 0;
   // Scalar arguments by parameter offset; see LaunchConfiguration in the trace.
-  struct Scalar { uint16_t offset; uint16_t size; uint64_t value; };
+  struct Scalar {
+    uint16_t offset;
+    uint16_t size;
+    uint64_t value;
+  };
   const Scalar* scalars = nullptr;
   uint32_t scalar_count = 0;
 };
@@ -38,13 +42,13 @@ struct LaunchView {
 // The work that decides a duration: what every estimator takes in.
 struct Work {
   Family family = Family::kUnknown;
-  DataType type = DataType::kNone;   // the type whose peak applies
+  DataType type = DataType::kNone;  // the type whose peak applies
   bool tensor_cores = false;
   double flops = 0;
   double read_bytes = 0;
   double written_bytes = 0;
-  OperationRecord shape;             // family-specific shape, as far as known
-  bool guessed = false;              // sizes are guessed from the grid: estimates carry Provenance::kUnknown
+  OperationRecord shape;  // family-specific shape, as far as known
+  bool guessed = false;   // sizes are guessed from the grid: estimates carry Provenance::kUnknown
 };
 
 Work work_of(const OperationRecord& operation);
@@ -52,7 +56,8 @@ Work work_of(const OperationRecord& operation);
 Work work_of(const LaunchView& launch, std::string_view demangled = {});
 
 Estimate estimate(const device::DeviceProfile& profile, const Work& work);
-Estimate estimate_copy(const device::DeviceProfile& profile, int copy_kind /* maya.proto.Copy.Kind */, uint64_t bytes, bool pageable);
+Estimate estimate_copy(const device::DeviceProfile& profile, int copy_kind /* maya.proto.Copy.Kind */, uint64_t bytes,
+                       bool pageable);
 Estimate estimate_fill(const device::DeviceProfile& profile, uint64_t bytes);
 
 }  // namespace maya

@@ -10,23 +10,23 @@ namespace maya {
 
 enum class Family : uint8_t {
   kUnknown = 0,
-  kGemm = 1,            // dense matrix product, batched or not, with or without epilogue
+  kGemm = 1,  // dense matrix product, batched or not, with or without epilogue
   kGroupedGemm = 2,
   kAttention = 3,
-  kNormalization = 4,   // layer, RMS, batch, group norm
-  kSoftmax = 5,         // softmax, log-softmax, cross-entropy
+  kNormalization = 4,  // layer, RMS, batch, group norm
+  kSoftmax = 5,        // softmax, log-softmax, cross-entropy
   kElementwise = 6,
   kReduction = 7,
   kEmbedding = 8,
-  kIndex = 9,           // gather, scatter, index, masked
-  kOptimizer = 10,      // multi-tensor apply, fused optimizers
-  kCopy = 11,           // explicit copies (memcpy)
-  kFill = 12,           // memset and fill kernels
+  kIndex = 9,       // gather, scatter, index, masked
+  kOptimizer = 10,  // multi-tensor apply, fused optimizers
+  kCopy = 11,       // explicit copies (memcpy)
+  kFill = 12,       // memset and fill kernels
   kConvolution = 13,
   kCollective = 14,
-  kSort = 15,           // sort, top-k, scan
+  kSort = 15,  // sort, top-k, scan
   kRandom = 16,
-  kVector = 17,         // BLAS level 1 and 2
+  kVector = 17,  // BLAS level 1 and 2
   kSolver = 18,
   kFourier = 19,
   kSparse = 20,
@@ -34,57 +34,123 @@ enum class Family : uint8_t {
   kPointToPoint = 22,
   kPooling = 23,
 };
-std::string_view family_name(Family family);   // "gemm", "attention", ...
+std::string_view family_name(Family family);  // "gemm", "attention", ...
 
 enum class DataType : uint8_t {
-  kNone = 0, kFloat64 = 1, kFloat32 = 2, kTf32 = 3, kFloat16 = 4, kBfloat16 = 5, kFloat8E4m3 = 6, kFloat8E5m2 = 7,
-  kInt8 = 8, kInt32 = 9, kInt64 = 10, kBool = 11, kUint8 = 12, kComplex64 = 13, kComplex128 = 14, kInt16 = 15,
+  kNone = 0,
+  kFloat64 = 1,
+  kFloat32 = 2,
+  kTf32 = 3,
+  kFloat16 = 4,
+  kBfloat16 = 5,
+  kFloat8E4m3 = 6,
+  kFloat8E5m2 = 7,
+  kInt8 = 8,
+  kInt32 = 9,
+  kInt64 = 10,
+  kBool = 11,
+  kUint8 = 12,
+  kComplex64 = 13,
+  kComplex128 = 14,
+  kInt16 = 15,
   kFloat4E2m1 = 16,
 };
-std::string_view data_type_name(DataType type);   // as PyTorch names them: "bfloat16", "float8_e4m3", "tf32"
-uint32_t data_type_bits(DataType type);           // storage bits of one element; kTf32 is 32
+std::string_view data_type_name(DataType type);  // as PyTorch names them: "bfloat16", "float8_e4m3", "tf32"
+uint32_t data_type_bits(DataType type);          // storage bits of one element; kTf32 is 32
 
 // Named integers of an operation. Sizes are elements unless the name says bytes.
 enum class Key : uint8_t {
   kNone = 0,
-  kM = 1, kN = 2, kK = 3, kBatch = 4,                    // GEMM as BLAS means them: C[m,n] = op(A)[m,k] op(B)[k,n], column major
-  kTypeA = 5, kTypeB = 6, kTypeC = 7, kTypeD = 8, kComputeType = 9,   // DataType
-  kTransA = 10, kTransB = 11,                            // 0 none, 1 transpose, 2 conjugate transpose
-  kLda = 12, kLdb = 13, kLdc = 14, kStrideA = 15, kStrideB = 16, kStrideC = 17,
-  kEpilogue = 18,                                        // cublasLtEpilogue_t value; 0 none
+  kM = 1,
+  kN = 2,
+  kK = 3,
+  kBatch = 4,  // GEMM as BLAS means them: C[m,n] = op(A)[m,k] op(B)[k,n], column major
+  kTypeA = 5,
+  kTypeB = 6,
+  kTypeC = 7,
+  kTypeD = 8,
+  kComputeType = 9,  // DataType
+  kTransA = 10,
+  kTransB = 11,  // 0 none, 1 transpose, 2 conjugate transpose
+  kLda = 12,
+  kLdb = 13,
+  kLdc = 14,
+  kStrideA = 15,
+  kStrideB = 16,
+  kStrideC = 17,
+  kEpilogue = 18,  // cublasLtEpilogue_t value; 0 none
   kWorkspaceBytes = 19,
   kGroups = 20,
-  kElements = 21, kIncx = 22, kIncy = 23,
-  kBytes = 24,                                           // payload of a collective or copy, per rank as NCCL counts it
-  kDataType = 25,                                        // DataType
-  kRedOp = 26, kRoot = 27, kPeer = 28, kCommunicator = 29, kSequence = 30, kRanks = 31, kCollective = 32,   // kCollective: CollectiveKind
-  kSeqQ = 33, kSeqKv = 34, kHeads = 35, kKvHeads = 36, kHeadDim = 37, kCausal = 38, kDirection = 39,   // kDirection: 0 forward, 1 backward
-  kRows = 40, kColumns = 41,
-  kChannels = 42, kHeight = 43, kWidth = 44, kFilters = 45, kFilterHeight = 46, kFilterWidth = 47, kStride = 48, kPad = 49,
-  kDilation = 50, kConvGroups = 51, kConvDirection = 52, kFlops = 53, kReadBytes = 54, kWrittenBytes = 55,
-  kAlpha = 56, kBeta = 57,                               // 0, 1 or 2 (= other value)
-  kGroupCall = 58,                                       // number of the ncclGroup the call was in
-  kImplementation = 59,                                  // Implementation; 0 = the best one of the device
-  kNodes = 60,                                           // nodes a collective spans; 0 or 1: one
+  kElements = 21,
+  kIncx = 22,
+  kIncy = 23,
+  kBytes = 24,     // payload of a collective or copy, per rank as NCCL counts it
+  kDataType = 25,  // DataType
+  kRedOp = 26,
+  kRoot = 27,
+  kPeer = 28,
+  kCommunicator = 29,
+  kSequence = 30,
+  kRanks = 31,
+  kCollective = 32,  // kCollective: CollectiveKind
+  kSeqQ = 33,
+  kSeqKv = 34,
+  kHeads = 35,
+  kKvHeads = 36,
+  kHeadDim = 37,
+  kCausal = 38,
+  kDirection = 39,  // kDirection: 0 forward, 1 backward
+  kRows = 40,
+  kColumns = 41,
+  kChannels = 42,
+  kHeight = 43,
+  kWidth = 44,
+  kFilters = 45,
+  kFilterHeight = 46,
+  kFilterWidth = 47,
+  kStride = 48,
+  kPad = 49,
+  kDilation = 50,
+  kConvGroups = 51,
+  kConvDirection = 52,
+  kFlops = 53,
+  kReadBytes = 54,
+  kWrittenBytes = 55,
+  kAlpha = 56,
+  kBeta = 57,            // 0, 1 or 2 (= other value)
+  kGroupCall = 58,       // number of the ncclGroup the call was in
+  kImplementation = 59,  // Implementation; 0 = the best one of the device
+  kNodes = 60,           // nodes a collective spans; 0 or 1: one
 };
 
 // How an operation is carried out, where that decides its speed.
 enum class Implementation : uint8_t {
   kBest = 0,
-  kFlashAttention2 = 1,   // attention: mma.sync kernels, as PyTorch brings them
-  kMemoryEfficient = 2,   // attention: CUTLASS fused multi-head attention kernels
-  kStrided = 3,           // elementwise and index kernels over non-contiguous tensors
+  kFlashAttention2 = 1,  // attention: mma.sync kernels, as PyTorch brings them
+  kMemoryEfficient = 2,  // attention: CUTLASS fused multi-head attention kernels
+  kStrided = 3,          // elementwise and index kernels over non-contiguous tensors
 };
 
 enum class CollectiveKind : uint8_t {
-  kAllReduce = 0, kBroadcast = 1, kReduce = 2, kAllGather = 3, kReduceScatter = 4, kSend = 5, kRecv = 6, kAllToAll = 7,
-  kGather = 8, kScatter = 9,
+  kAllReduce = 0,
+  kBroadcast = 1,
+  kReduce = 2,
+  kAllGather = 3,
+  kReduceScatter = 4,
+  kSend = 5,
+  kRecv = 6,
+  kAllToAll = 7,
+  kGather = 8,
+  kScatter = 9,
 };
 
 // A plain value that crosses the C boundary between our libraries: no pointers but `api`, which is a string literal.
 struct OperationRecord {
   static constexpr int kMaxFields = 28;
-  struct Field { Key key; int64_t value; };
+  struct Field {
+    Key key;
+    int64_t value;
+  };
 
   Family family = Family::kUnknown;
   uint8_t count = 0;
@@ -93,7 +159,8 @@ struct OperationRecord {
 
   OperationRecord() = default;
   OperationRecord(Family f, const char* name) : family(f), api(name) {}
-  // Adds a field; zero values are left out (absent reads as 0). Returns *this. More than kMaxFields fields are a programming error.
+  // Adds a field; zero values are left out (absent reads as 0). Returns *this. More than kMaxFields fields are a
+  // programming error.
   OperationRecord& set(Key key, int64_t value) {
     if (value != 0 && count < kMaxFields) fields[count++] = {key, value};
     return *this;

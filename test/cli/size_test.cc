@@ -9,9 +9,9 @@ TEST_CASE("sizes as people write them") {
   const auto parsed = [&](const char* text) { return parse_size(text, &bytes) ? bytes : ~0ull; };
   CHECK(parsed("0") == 0);
   CHECK(parsed("1073741824") == 1073741824);
-  CHECK(parsed("40GiB") == 42949672960);   // 40 * 1024^3
+  CHECK(parsed("40GiB") == 42949672960);  // 40 * 1024^3
   CHECK(parsed("40G") == 42949672960);
-  CHECK(parsed("80gb") == 80000000000);    // 80 * 1000^3
+  CHECK(parsed("80gb") == 80000000000);  // 80 * 1000^3
   CHECK(parsed("1.5k") == 1536);
   CHECK(parsed("2TiB") == 2199023255552);
   CHECK(parsed("512B") == 512);
