@@ -73,9 +73,10 @@ int main(int argc, char** argv) {
   app.add_flag("--json", arguments.json, "Write the report as JSON");
   app.add_option("--timeline", arguments.timeline, "Write a timeline to FILE.json or FILE.json.gz");
   app.add_option("--memory-timeline", arguments.memory_timeline, "Write device memory over time to a CSV file");
-  app.add_option("--host-scale", arguments.options.host_scale,
-                 "Multiply the host's own time between calls: 0.5 is a host twice as fast")
-      ->check(CLI::Range(0.0, 1000.0));
+  app.add_option(
+         "--host-scale", arguments.options.host_scale,
+         "Multiply the host's own time between calls: 0.5 is a host twice as fast; default: maya-run's --cpu-scale")
+      ->check(CLI::Range(0.001, 1000.0));
   app.add_option("--fail-on", arguments.fail_on, "oom: exit status 1 when the program runs out of memory")
       ->check(CLI::IsMember({"oom"}));
   app.add_option("--explain", arguments.options.explain,

@@ -237,7 +237,9 @@ Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, Ra
   rank->steps = find_steps(trace, rank->costs);
   HostGaps gaps = recorded_gaps(trace);
   use_median_gaps(trace, rank->costs, rank->steps, &gaps);
-  rank->program = build_program(trace, rank->costs, gaps, target.profile, options.host_scale);
+  const double recorded_scale = trace.process.cpu_scale();
+  const double host_scale = options.host_scale > 0 ? options.host_scale : recorded_scale > 0 ? recorded_scale : 1;
+  rank->program = build_program(trace, rank->costs, gaps, target.profile, host_scale);
   rank->simulation = simulate(rank->program);
   rank->simulated_events = rank->simulation.events;
   if (!rank->simulation.error.empty())

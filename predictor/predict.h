@@ -22,7 +22,7 @@ namespace maya::predictor {
 struct Options {
   std::string device;     // empty: the traced one
   std::string cluster;    // recorded in the report
-  double host_scale = 1;  // multiplies the host's own time between calls
+  double host_scale = 0;  // multiplies the host's own time between calls; 0: the scale in the trace, else 1
   std::string explain;    // pattern of operation names; empty: none
 };
 

@@ -27,7 +27,8 @@ struct ChunkHeader {
 struct ProcessHeader {
   static constexpr uint32_t kFormat = 1, kMayaVersion = 2, kProgram = 3, kArguments = 4, kPid = 5, kRunId = 6,
                             kRank = 7, kWorldSize = 8, kDeviceName = 9, kDeviceProfile = 10, kDeviceCount = 11,
-                            kStartTimeNs = 12, kStartUnixNs = 13, kHostCpu = 14, kCluster = 15, kMemoryLimitBytes = 16;
+                            kStartTimeNs = 12, kStartUnixNs = 13, kHostCpu = 14, kCluster = 15, kMemoryLimitBytes = 16,
+                            kCpuScale = 17;
 };
 struct ProcessEnd {
   static constexpr uint32_t kPacketsLost = 1, kReason = 2, kHostBytesDropped = 3, kUnsupported = 4, kOwnNsTotal = 5;

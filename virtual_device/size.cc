@@ -9,7 +9,7 @@ namespace maya::device {
 bool parse_size(std::string_view text, uint64_t* bytes) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc() || number < 0) return false;
+  if (error != std::errc() || !(number >= 0)) return false;  // not a number is no size
   std::string unit;
   for (const char* c = rest; c != text.data() + text.size(); ++c)
     unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));

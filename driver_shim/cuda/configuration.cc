@@ -36,6 +36,14 @@ bool parse_integer(std::string_view text, int least, int most, int* value) {
   return true;
 }
 
+bool parse_scale(std::string_view text, double* value) {
+  double parsed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size() || !(parsed >= 0.01 && parsed <= 100)) return false;
+  *value = parsed;
+  return true;
+}
+
 bool parse_positive_size(std::string_view text, uint64_t* bytes) {
   return device::parse_size(text, bytes) && *bytes != 0;
 }
@@ -115,6 +123,8 @@ Configuration read_configuration() {
   result.trace_directory = directory.empty() ? "maya-trace" : std::string(directory);
   result.run_id = variable("MAYA_RUN_ID");
   result.cluster = variable("MAYA_CLUSTER");
+  if (const auto text = variable("MAYA_CPU_SCALE"); !text.empty() && !parse_scale(text, &result.cpu_scale))
+    refuse(result, "MAYA_CPU_SCALE", text, "0.01 to 100");
   // These two belong to the launcher, so nonsense in them is not ours to refuse.
   parse_integer(variable("RANK"), 0, 1 << 30, &result.rank);
   parse_integer(variable("WORLD_SIZE"), 1, 1 << 30, &result.world_size);

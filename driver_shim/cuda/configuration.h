@@ -22,6 +22,7 @@ struct Configuration {
   std::string trace_directory;                     // MAYA_TRACE_DIR
   std::string run_id;                              // MAYA_RUN_ID, set by maya-run
   std::string cluster;                             // MAYA_CLUSTER
+  double cpu_scale = 0;                            // MAYA_CPU_SCALE; 0: not given
   int rank = -1;                                   // RANK
   int world_size = -1;                             // WORLD_SIZE
 };

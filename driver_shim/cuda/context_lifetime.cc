@@ -19,15 +19,6 @@ std::vector<ContextHook>& context_hooks() {
   return hooks;
 }
 
-device::Allocation context_charge(int ordinal, uint64_t bytes) {
-  device::Allocation charge;
-  charge.bytes = bytes;
-  charge.charged_bytes = bytes;
-  charge.device = ordinal;
-  charge.layer = device::Layer::kContext;
-  return charge;
-}
-
 }  // namespace
 
 void add_context_hook(void (*release)(Driver& driver, Context& context)) { context_hooks().push_back(release); }
@@ -52,7 +43,7 @@ CUresult Driver::bring_to_life(Context& context) {
                                          largest.data(), static_cast<int>(largest.size()));
       return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    Recorder::get().allocation(context_charge(context.device, bytes));
+    Recorder::get().allocation(layer_charge(context.device, device::Layer::kContext, bytes));
   }
   // The trace's stream 0 is the legacy default stream of device 0; every other one gets an id of its own.
   const bool first_of_all = context.device == 0 && context.id == 1;
@@ -91,7 +82,7 @@ CUresult Driver::end_life(Context& context) {
   if (--live_contexts_[static_cast<size_t>(context.device)] != 0) return CUDA_SUCCESS;
   const uint64_t bytes = profile(context.device).context_bytes;
   memory_->release(context.device, device::Layer::kContext, bytes);
-  Recorder::get().free(context_charge(context.device, bytes));
+  Recorder::get().free(layer_charge(context.device, device::Layer::kContext, bytes));
   return CUDA_SUCCESS;
 }
 

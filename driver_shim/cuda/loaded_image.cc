@@ -34,6 +34,7 @@ class CodeMemory {
     if (wanted > use.charged) {
       if (memory.charge(device, device::Layer::kModules, wanted - use.charged) != device::MemoryStatus::kOk)
         return CUDA_ERROR_OUT_OF_MEMORY;
+      Recorder::get().allocation(layer_charge(device, device::Layer::kModules, wanted - use.charged));
       use.charged = wanted;
     }
     use.bytes += bytes;
@@ -46,6 +47,7 @@ class CodeMemory {
     const uint64_t wanted = round_up(use.bytes, kCodeBlock_bytes);
     if (wanted < use.charged) {
       memory.release(device, device::Layer::kModules, use.charged - wanted);
+      Recorder::get().free(layer_charge(device, device::Layer::kModules, use.charged - wanted));
       use.charged = wanted;
     }
   }

@@ -21,6 +21,16 @@ namespace maya::cuda {
 
 class Driver;
 
+// What a layer is charged without an address (contexts, code), in the form that allocation() and free() record.
+inline device::Allocation layer_charge(int device, device::Layer layer, uint64_t bytes) {
+  device::Allocation charge;
+  charge.bytes = bytes;
+  charge.charged_bytes = bytes;
+  charge.device = device;
+  charge.layer = layer;
+  return charge;
+}
+
 class Recorder {
  public:
   static Recorder& get();

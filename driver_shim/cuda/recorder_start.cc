@@ -99,6 +99,7 @@ void Recorder::write_header(Driver& driver, trace::Writer& writer) {
   body.text(F::kHostCpu, host_cpu());
   body.text(F::kCluster, chosen.cluster);
   body.integer(F::kMemoryLimitBytes, chosen.memory_limit_bytes);
+  body.number(F::kCpuScale, chosen.cpu_scale);
   body.text(F::kDeviceProfile, chosen.profile_text);
   Encoder packet;
   packet.message(fields::Packet::kProcess, body);

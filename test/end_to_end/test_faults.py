@@ -76,7 +76,7 @@ class Faults(EndToEnd):
         self.refused("maya-predict", "--frobnicate", foreign, status=2, mentions=["--frobnicate"])
 
     def test_variables_with_nonsense(self):
-        for name, value in [("MAYA_DEVICE", "h1000"), ("MAYA_DEVICES", "many"), ("MAYA_MEMORY", "lots"), ("MAYA_HOST_MEMORY", "-1"), ("MAYA_TRACE", "perhaps")]:
+        for name, value in [("MAYA_DEVICE", "h1000"), ("MAYA_DEVICES", "many"), ("MAYA_MEMORY", "lots"), ("MAYA_HOST_MEMORY", "-1"), ("MAYA_TRACE", "perhaps"), ("MAYA_CPU_SCALE", "fast")]:
             with self.subTest(name=name):
                 env = dict(os.environ, LD_LIBRARY_PATH=str(LIB), MAYA_TRACE_DIR=str(self.scratch / "t"), **{name: value})
                 code = "import torch\ntry:\n  torch.zeros(1, device='cuda')\n  print('made')\nexcept RuntimeError as e:\n  print('refused')"
