@@ -11,7 +11,6 @@
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace maya::device {
 
@@ -32,24 +31,32 @@ class HandlePool {
   HandlePool(const HandlePool&) = delete;
   HandlePool& operator=(const HandlePool&) = delete;
 
+  // False when its memory could not be reserved: then it stays empty.
+  bool usable() const { return slots_ != nullptr; }
+
   // nullptr when full.
   template <typename... Arguments>
   T* create(Arguments&&... arguments) {
     size_t index;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (!free_.empty()) {
-        index = free_.back();
-        free_.pop_back();
+      if (first_free_ != kNone) {
+        index = first_free_;
+        first_free_ = slots_[index].next_free;
       } else if (used_ < capacity_) {
         index = used_++;
       } else {
         return nullptr;
       }
     }
-    T* made = new (slots_[index].storage) T(std::forward<Arguments>(arguments)...);
-    slots_[index].live.store(true, std::memory_order_release);
-    return made;
+    try {
+      T* made = new (slots_[index].storage) T(std::forward<Arguments>(arguments)...);
+      slots_[index].live.store(true, std::memory_order_release);
+      return made;
+    } catch (...) {
+      give_back(index);
+      throw;
+    }
   }
 
   // The object behind a handle, nullptr when the handle is not one of a live object of this pool.
@@ -61,14 +68,14 @@ class HandlePool {
   }
 
   // False when the handle was not live (destroyed twice, garbage): of two racing calls exactly one wins.
-  bool destroy(const void* handle) {
+  // Never throws.
+  bool destroy(const void* handle) noexcept {
     T* found = get(handle);
     if (found == nullptr) return false;
     const size_t index = (reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_)) / sizeof(Slot);
     if (!slots_[index].live.exchange(false, std::memory_order_acq_rel)) return false;
     found->~T();
-    std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(index);
+    give_back(index);
     return true;
   }
 
@@ -88,13 +95,20 @@ class HandlePool {
   struct Slot {
     alignas(T) alignas(16) unsigned char storage[sizeof(T)];  // first: the object's address is the handle
     std::atomic<bool> live{false};
+    size_t next_free;  // links the free slots
   };
+  static constexpr size_t kNone = SIZE_MAX;
+  void give_back(size_t index) noexcept {
+    std::lock_guard<std::mutex> lock(mutex_);
+    slots_[index].next_free = first_free_;
+    first_free_ = index;
+  }
   T* object(size_t index) const { return std::launder(reinterpret_cast<T*>(slots_[index].storage)); }
 
   size_t capacity_ = 0;
   Slot* slots_ = nullptr;
   size_t used_ = 0;
-  std::vector<size_t> free_;
+  size_t first_free_ = kNone;
   mutable std::mutex mutex_;
 };
 

@@ -47,7 +47,9 @@ CUresult Driver::create_instance() {
                std::to_string(chosen.profile->driver_reserve_bytes) + " bytes");
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  instance_.store(new Driver(std::move(memory)), std::memory_order_release);
+  std::unique_ptr<Driver> made(new Driver(std::move(memory)));
+  if (!made->contexts_.usable() || !made->streams_.usable() || !made->events_.usable()) return CUDA_ERROR_OUT_OF_MEMORY;
+  instance_.store(made.release(), std::memory_order_release);
   return CUDA_SUCCESS;
 }
 
