@@ -3,7 +3,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 test/packages.sh
-cmake --preset release >/dev/null
+cmake --preset release -DMAYA_BUILD_TESTS=ON -DMAYA_BUILD_BENCH=ON >/dev/null
 cmake --build --preset release
 test/environments.sh
+# NVIDIA's own libraries and PyTorch's wheel, which exported names and kernel images are compared with.
+packages=$(echo "${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}"/full/lib/python3*/site-packages)
+export MAYA_NVIDIA_DIR=$packages/nvidia MAYA_TORCH_DIR=$packages/torch MAYA_NVIDIA_CUDART=$packages/nvidia/cu13/lib/libcudart.so.13
 exec ctest --preset release "$@"
