@@ -5,6 +5,7 @@
 #include "predictor/input.h"
 #include "predictor/predict.h"
 #include "predictor/report.h"
+#include "predictor/target.h"
 #include "predictor/timeline.h"
 
 namespace {
@@ -44,6 +45,10 @@ int report_failure(const Failure& failure) {
 }
 
 int run(const Arguments& arguments) {
+  maya::device::DeviceProfile profile;
+  if (!arguments.options.device.empty())  // usage errors come before those of the input
+    if (const Failure failure = maya::predictor::named_profile(arguments.options.device, &profile))
+      return report_failure(failure);
   maya::predictor::Input input;
   if (const Failure failure = load_input(arguments.traces, &input)) return report_failure(failure);
   maya::predictor::Prediction prediction;

@@ -25,21 +25,6 @@ bool read_text(const std::string& path, std::string* text) {
   return !file.bad();
 }
 
-Failure from_option(const std::string& device, device::DeviceProfile* profile) {
-  if (const device::DeviceProfile* builtin = device::find_builtin_profile(device)) {
-    *profile = *builtin;
-    return {};
-  }
-  std::string text, error;
-  const bool looks_like_path = device.find('/') != std::string::npos || device.find('.') != std::string::npos;
-  if (!looks_like_path || !read_text(device, &text))
-    return {FailureKind::kUsage,
-            "unknown device: " + device + "; known are " + known_devices() + ", or the path of a profile file"};
-  if (!device::parse_profile(text, profile, &error))
-    return {FailureKind::kUsage, "profile file: " + device + ": " + error};
-  return {};
-}
-
 Failure from_trace(const trace::LoadedTrace& trace, device::DeviceProfile* profile) {
   std::string error;
   if (!trace.process.device_profile().empty()) {
@@ -56,12 +41,27 @@ Failure from_trace(const trace::LoadedTrace& trace, device::DeviceProfile* profi
 
 }  // namespace
 
+Failure named_profile(const std::string& device, device::DeviceProfile* profile) {
+  if (const device::DeviceProfile* builtin = device::find_builtin_profile(device)) {
+    *profile = *builtin;
+    return {};
+  }
+  std::string text, error;
+  const bool looks_like_path = device.find('/') != std::string::npos || device.find('.') != std::string::npos;
+  if (!looks_like_path || !read_text(device, &text))
+    return {FailureKind::kUsage,
+            "unknown device: " + device + "; known are " + known_devices() + ", or the path of a profile file"};
+  if (!device::parse_profile(text, profile, &error))
+    return {FailureKind::kUsage, "profile file: " + device + ": " + error};
+  return {};
+}
+
 Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target) {
   if (device.empty()) {
     target->is_traced_device = true;
     return from_trace(trace, &target->profile);
   }
-  if (Failure failure = from_option(device, &target->profile)) return failure;
+  if (Failure failure = named_profile(device, &target->profile)) return failure;
   target->is_traced_device = target->profile.name == trace.process.device_name();
   return {};
 }

@@ -14,6 +14,9 @@ struct Target {
   bool is_traced_device = true;  // the program ran on the same device
 };
 
+// A built-in profile by name, or a profile file by path. Usage failure: unknown, unreadable or wrong.
+Failure named_profile(const std::string& device, device::DeviceProfile* profile);
+
 // `device`: name of a built-in profile or path of a profile file; empty: the traced device, whose profile travels with
 // the trace.
 Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target);
