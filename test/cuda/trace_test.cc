@@ -111,6 +111,7 @@ TEST_CASE("The file belongs to its user only, and says what the process did") {
           for (int i = 0; i < 5; ++i)
             static_cast<const maya::MayaTable*>(table)->record_operation(nullptr, &operation, nullptr, 0);
           cuGraphCreate(nullptr, 0);
+          cuModuleUnload(module);
           return 0;
         }) == 0);
   struct stat status {};
