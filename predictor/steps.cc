@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "predictor/closing_repetition.h"
 #include "predictor/numbers.h"
 #include "predictor/repetition.h"
 
@@ -157,11 +158,15 @@ bool computes(const trace::LoadedTrace& trace, const std::vector<uint32_t>& work
                      });
 }
 
-Steps from_repetition(const trace::LoadedTrace& trace, const CostTable& costs, const std::vector<uint32_t>& work) {
+Repetition repetition_of_whole(const CostTable& costs, const std::vector<uint32_t>& work) {
   Repetition found = find_repetition(tokens_of(costs, work, true));
   // Shapes that change from step to step leave only the names in common.
-  const Repetition by_name = find_repetition(tokens_of(costs, work, false));
-  if (by_name.covered > found.covered + found.covered * 3 / 10) found = by_name;
+  Repetition by_name = find_repetition(tokens_of(costs, work, false));
+  return by_name.covered > found.covered + found.covered * 3 / 10 ? by_name : found;
+}
+
+Steps from_repetition(const trace::LoadedTrace& trace, const CostTable& costs, const std::vector<uint32_t>& work,
+                      Repetition found) {
   Steps steps;
   // Copies alone, however regular, are no step.
   std::erase_if(found.units, [&](const Unit& unit) { return !computes(trace, work, unit); });
@@ -207,7 +212,9 @@ Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
   Steps steps;
   const std::vector<Marked> marks = marked_steps(trace);
   if (marks.size() >= 2) steps = from_marks(marks, costs, work);
-  if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work);
+  if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work, repetition_of_whole(costs, work));
+  if (steps.steps.size() < 2)
+    steps = from_repetition(trace, costs, work, closing_repetition(tokens_of(costs, work, true)));
   if (steps.steps.size() < 2) steps = whole_run(trace, costs, work);
   steps.warm_up = count_warm_up(steps.steps);
   return steps;

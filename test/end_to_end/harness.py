@@ -8,9 +8,9 @@ Set by ctest (test/end_to_end/CMakeLists.txt) or by hand:
 import json
 import os
 import pathlib
-import resource
 import subprocess
 import tempfile
+import threading
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -31,15 +31,19 @@ def python(environment):
 
 
 class Run:
-    """One finished run of a program: status, out, err, traces, host_bytes (peak resident memory of the program)."""
+    """One finished run of a program: status, out, err, traces, host_bytes (peak resident memory of the program itself)."""
 
     def __init__(self, command, env, trace_dir, timeout, cwd):
         self.trace_dir = trace_dir
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        done = subprocess.run([str(c) for c in command], env=env, cwd=cwd, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        self.host_bytes = after * 1024 if after > before else None  # None: an earlier child was larger
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = subprocess.Popen([str(c) for c in command], env=env, cwd=cwd, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+            watchdog = threading.Timer(timeout, process.kill)
+            watchdog.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            watchdog.cancel()
+            process.returncode = self.status = os.waitstatus_to_exitcode(status)
+            self.host_bytes = usage.ru_maxrss * 1024
+            self.out, self.err = (file.seek(0) or file.read() for file in (out, err))
 
     @property
     def traces(self):

@@ -33,7 +33,7 @@ class OutOfMemory(EndToEnd):
         """The same figures to the byte, as the program itself reads them when its request is refused."""
         from harness import python
         program = self.scratch / "oom.py"
-        program.write_text("import torch\ntorch.zeros(1, device='cuda')\n"
+        program.write_text("import torch\nkept = torch.zeros(1, device='cuda')\n"
                            "free, total = torch.cuda.mem_get_info()\n"
                            "try:\n    torch.empty(60 << 30, dtype=torch.uint8, device='cuda')\n"
                            "except torch.OutOfMemoryError:\n    print(60 << 30, free, total)\n")

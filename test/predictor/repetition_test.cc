@@ -1,5 +1,6 @@
 // The unit that repeats, found in sequences written out as letters: one token a letter, O and P are optimizer work.
 #include "predictor/repetition.h"
+#include "predictor/closing_repetition.h"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -151,4 +152,30 @@ TEST_CASE("half a million tokens take well under a second") {
   CHECK(list.size() > 500'000);
   const Repetition r = find_repetition(list);
   CHECK(r.period == step.size());
+}
+
+TEST_CASE("a regular end counts however much came before: kernels that are tuned, then three steps") {
+  std::vector<maya::predictor::Token> tokens;
+  for (int kernel = 0; kernel < 40; ++kernel)
+    for (int i = 0; i < 200; ++i) tokens.push_back({1000u + static_cast<uint64_t>(kernel), 0, false});
+  const size_t tuned = tokens.size();
+  for (int step = 0; step < 3; ++step)
+    for (uint64_t i = 0; i < 20; ++i) tokens.push_back({i, 0, i >= 17 && i < 19});
+  tokens.push_back({5000, 0, false});  // the loss, read once more at the end
+  const maya::predictor::Repetition found = maya::predictor::closing_repetition(tokens);
+  CHECK(found.period == 20);
+  REQUIRE(found.units.size() == 4);
+  CHECK(found.units[0].begin == 0);
+  CHECK(found.units[0].end == tuned);
+  CHECK(found.units[3].begin == tuned + 40);
+  CHECK(found.units[3].end == tuned + 60);
+}
+
+TEST_CASE("an end without repetition, or one without the optimizer, is none") {
+  std::vector<maya::predictor::Token> tokens;
+  for (uint64_t i = 0; i < 100; ++i) tokens.push_back({i, 0, i == 50});
+  CHECK(maya::predictor::closing_repetition(tokens).period == 0);
+  for (int i = 0; i < 30; ++i) tokens.push_back({7, 0, false});
+  CHECK(maya::predictor::closing_repetition(tokens).period == 0);
+  CHECK(maya::predictor::closing_repetition({}).period == 0);
 }
