@@ -5,67 +5,6 @@
 namespace maya::predictor {
 namespace {
 
-// Names of maya::Key, by number.
-constexpr const char* kKeyNames[] = {"none",
-                                     "m",
-                                     "n",
-                                     "k",
-                                     "batch",
-                                     "type_a",
-                                     "type_b",
-                                     "type_c",
-                                     "type_d",
-                                     "compute_type",
-                                     "transa",
-                                     "transb",
-                                     "lda",
-                                     "ldb",
-                                     "ldc",
-                                     "stride_a",
-                                     "stride_b",
-                                     "stride_c",
-                                     "epilogue",
-                                     "workspace_bytes",
-                                     "groups",
-                                     "elements",
-                                     "incx",
-                                     "incy",
-                                     "bytes",
-                                     "type",
-                                     "reduction",
-                                     "root",
-                                     "peer",
-                                     "communicator",
-                                     "sequence",
-                                     "ranks",
-                                     "collective",
-                                     "seq_q",
-                                     "seq_kv",
-                                     "heads",
-                                     "kv_heads",
-                                     "head_dim",
-                                     "causal",
-                                     "direction",
-                                     "rows",
-                                     "columns",
-                                     "channels",
-                                     "height",
-                                     "width",
-                                     "filters",
-                                     "filter_height",
-                                     "filter_width",
-                                     "stride",
-                                     "pad",
-                                     "dilation",
-                                     "convolution_groups",
-                                     "convolution_direction",
-                                     "flops",
-                                     "read_bytes",
-                                     "written_bytes",
-                                     "alpha",
-                                     "beta",
-                                     "group_call"};
-
 constexpr double kNanosecondsPerSecond = 1e9;
 
 }  // namespace
@@ -76,9 +15,7 @@ Explanation explain(const OperationCost& cost, const device::DeviceProfile& targ
   e.family = cost.work.family;
   for (int i = 0; i < cost.work.shape.count; ++i) {
     const OperationRecord::Field& field = cost.work.shape.fields[i];
-    const auto number = static_cast<size_t>(field.key);
-    e.shape.emplace_back(number < std::size(kKeyNames) ? kKeyNames[number] : "key_" + std::to_string(number),
-                         field.value);
+    e.shape.emplace_back(key_name(static_cast<uint32_t>(field.key)), field.value);
   }
   e.type = cost.work.type;
   e.flops = cost.work.flops;

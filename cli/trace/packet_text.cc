@@ -6,7 +6,6 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "cli/trace/key_names.h"
 #include "predictor/core/operation.h"
 #include "predictor/json_writer.h"
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace maya {
@@ -130,6 +131,9 @@ enum class Implementation : uint8_t {
   kMemoryEfficient = 2,  // attention: CUTLASS fused multi-head attention kernels
   kStrided = 3,          // elementwise and index kernels over non-contiguous tensors
 };
+
+// "m", "batch", "type_a"...; "key<number>" for keys of a newer Maya.
+std::string key_name(uint32_t key);
 
 enum class CollectiveKind : uint8_t {
   kAllReduce = 0,

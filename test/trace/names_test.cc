@@ -2,11 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include "cli/trace/definitions.h"
-#include "cli/trace/key_names.h"
 #include "predictor/core/operation.h"
 
 using maya::cli::trace::abbreviated;
-using maya::cli::trace::key_name;
+using maya::key_name;
 
 TEST_CASE("a long name keeps its beginning and its end, whole characters only") {
   CHECK(abbreviated("void short_kernel(float*)") == "void short_kernel(float*)");
