@@ -4,8 +4,8 @@
 #include "cli/trace/definitions.h"
 #include "predictor/core/operation.h"
 
-using maya::cli::trace::abbreviated;
 using maya::key_name;
+using maya::cli::trace::abbreviated;
 
 TEST_CASE("a long name keeps its beginning and its end, whole characters only") {
   CHECK(abbreviated("void short_kernel(float*)") == "void short_kernel(float*)");
