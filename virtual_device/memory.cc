@@ -15,6 +15,7 @@ std::unique_ptr<Memory> Memory::create(const Options& options) {
   if (!impl.reserve_ranges()) return nullptr;
   memory->range_base_ = impl.range_base;
   memory->range_bytes_ = impl.range_bytes;
+  memory->filter_ = &impl.filter;
   impl.budget_bytes = options.host_budget_bytes;
   impl.ledgers.assign(static_cast<size_t>(options.devices), Ledger(options.capacity_bytes));
   impl.shared.resize(static_cast<size_t>(options.devices));
@@ -225,10 +226,6 @@ std::vector<Allocation> Memory::host_memory_of(const void* context) const {
   for (const auto& [base, entry] : impl_->host)
     if (entry.context == context) found.push_back(entry);
   return found;
-}
-
-bool Memory::maybe_known(Address address) const {
-  return in_device_range(address) && impl_->filter.maybe_known(address - range_base_);
 }
 
 uint64_t Memory::bytes_to_end(Address address) const {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "virtual_device/memory_filter.h"
+
 namespace maya::device {
 
 using Address = uint64_t;
@@ -146,7 +148,9 @@ class Memory {
   static constexpr uint64_t kSeparateAlignment_bytes = 512;
   bool known(Address source, uint64_t bytes) const;  // every byte known
   // Fast filter of the launch path: false means that no byte of the allocation around `address` is known. No lock.
-  bool maybe_known(Address address) const;
+  bool maybe_known(Address address) const {
+    return in_device_range(address) && filter_->maybe_known(address - range_base_);
+  }
   // Bytes from `address` to the end of its allocation (or mapped run); 0 when not allocated.
   uint64_t bytes_to_end(Address address) const;
 
@@ -159,6 +163,7 @@ class Memory {
   uint64_t range_bytes_ = 0;
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  const Filter* filter_ = nullptr;  // impl_'s, in reach of the launch path
 };
 
 }  // namespace maya::device

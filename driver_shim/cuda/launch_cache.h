@@ -37,12 +37,14 @@ struct LaunchKey {
   bool operator==(const LaunchKey& other) const {
     if (count != other.count) return false;
     uint64_t different = 0;
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < kHeadWords; ++i) different |= words[i] ^ other.words[i];
     for (uint32_t i = kHeadWords; i < count; ++i) different |= words[i] ^ other.words[i];
     return different == 0;
   }
   uint64_t hash() const {
     uint64_t sum = 0;
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < kHeadWords; ++i) sum += words[i] * kMultipliers[i];
     for (uint32_t i = kHeadWords; i < count; ++i) sum += words[i] * (kMultipliers[i - kHeadWords] + 2);
     return sum ^ sum >> 32;
