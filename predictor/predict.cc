@@ -214,9 +214,9 @@ void warn_of_memory(const MemoryReplay& memory, const std::string& device, Warni
         " allocations failed in the run and were met after memory had been given back: the device was nearly full");
   if (memory.peak_is_lower_bound)
     warnings->add(
-        "the run ended with device memory used up, so the peak is a lower bound: run it again with maya-run --memory "
-        "unlimited to find "
-        "the true one");
+        "the run ended with device memory used up, so the peak is a lower bound and the devices listed hold what was "
+        "asked "
+        "for until then: run it again with maya-run --memory unlimited to find the true peak");
   if (memory.out_of_memory && memory.first_failure->replayed)
     warnings->add(
         "the traced run had more memory than this device: a memory manager that meets the limit may give back what it "

@@ -100,7 +100,7 @@ std::string memory_text(const MemoryReplay& memory) {
                     bytes_for_people(memory.capacity_bytes) +
                     " capacity: " + (memory.out_of_memory ? "OUT OF MEMORY" : "fits") + "\n";
   layer_rows(memory.peak_by_layer, &out);
-  out += "  fits on                 ";
+  out += memory.peak_is_lower_bound ? "  so far fits on          " : "  fits on                 ";
   if (memory.fits_on.empty()) out += "none of the known devices";
   for (size_t i = 0; i < memory.fits_on.size(); ++i) out += (i == 0 ? "" : " ") + memory.fits_on[i];
   out += "\n";
