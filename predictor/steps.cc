@@ -165,11 +165,21 @@ Repetition repetition_of_whole(const CostTable& costs, const std::vector<uint32_
   return by_name.covered > found.covered + found.covered * 3 / 10 ? by_name : found;
 }
 
+bool updates(const CostTable& costs, const std::vector<uint32_t>& work, size_t begin, size_t end) {
+  return std::any_of(
+      work.begin() + static_cast<std::ptrdiff_t>(begin), work.begin() + static_cast<std::ptrdiff_t>(end),
+      [&](uint32_t event) { return costs.costs[costs.of_event[event]].work.family == Family::kOptimizer; });
+}
+
 Steps from_repetition(const trace::LoadedTrace& trace, const CostTable& costs, const std::vector<uint32_t>& work,
                       Repetition found) {
   Steps steps;
   // Copies alone, however regular, are no step.
   std::erase_if(found.units, [&](const Unit& unit) { return !computes(trace, work, unit); });
+  // An optimizer that ran before the first unit ended a step, too: one that compiled or tuned its kernels.
+  if (!found.units.empty() && updates(costs, work, 0, found.units.front().begin) &&
+      updates(costs, work, found.units.front().begin, found.units.front().end))
+    found.units.insert(found.units.begin(), {0, found.units.front().begin});
   for (size_t i = 0; i < found.units.size(); ++i) {
     const auto [begin, end] = found.units[i];
     // Calls between the last work of a step and the first of the next belong to the earlier one.

@@ -11,7 +11,7 @@ set(MAYA_CUDA_INCLUDE_DIRS "" CACHE STRING "Folders with CUDA, cuDNN, NCCL, NVML
 set(MAYA_PYTHON "python3" CACHE STRING "Python whose NVIDIA wheels are looked at, and whose pip fetches the pinned ones")
 
 # Add-on libraries come first: their folder must win over a toolkit that carries an older copy.
-# header | header in the same folder that states the version | macro | floor | pinned wheel
+# header | header in the same folder that states the version | macro (empty: any version will do) | floor | pinned wheel
 set(MAYA_CUDA_HEADERS
   "cudnn.h|cudnn_version.h|CUDNN_MINOR|26|nvidia-cudnn-cu13==9.26.0.51"
   "nccl.h|nccl.h|NCCL_MINOR|30|nvidia-nccl-cu13==2.30.7"
@@ -19,6 +19,7 @@ set(MAYA_CUDA_HEADERS
   "cuda.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-runtime==13.2.86"
   "cuda_runtime_api.h|cuda_runtime_api.h|CUDART_VERSION|13020|nvidia-cuda-runtime==13.2.86"
   "crt/host_defines.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-crt==13.2.86"
+  "nv/target|nv/target|||nvidia-cuda-cccl==13.3.5.0.6"
   "cublas_v2.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
   "cublasLt.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
   "cupti.h|cupti_version.h|CUPTI_API_VERSION|130200|nvidia-cuda-cupti==13.2.86"
@@ -29,6 +30,10 @@ set(MAYA_CUDA_HEADERS
 function(maya_header_is_new_enough place header companion macro floor result)
   set(${result} FALSE PARENT_SCOPE)
   if(NOT EXISTS ${place}/${header} OR NOT EXISTS ${place}/${companion})
+    return()
+  endif()
+  if(macro STREQUAL "")
+    set(${result} TRUE PARENT_SCOPE)
     return()
   endif()
   file(STRINGS ${place}/${companion} lines REGEX "#[ ]*define[ \t]+${macro}[ \t]+[0-9]+")
@@ -66,6 +71,10 @@ execute_process(COMMAND ${MAYA_PYTHON} -c "import sysconfig; print(sysconfig.get
   OUTPUT_VARIABLE site_packages OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 file(GLOB wheel_places ${site_packages}/nvidia/*/include)
 list(APPEND search_places ${wheel_places})
+# The C++ core headers lie in a folder of their own, with the toolkit as with the wheels.
+foreach(place ${search_places})
+  list(APPEND search_places ${place}/cccl)
+endforeach()
 
 set(include_dirs "")
 foreach(row ${MAYA_CUDA_HEADERS})
@@ -77,7 +86,7 @@ foreach(row ${MAYA_CUDA_HEADERS})
   list(GET row 4 wheel)
   string(REGEX REPLACE "[^A-Za-z0-9.]" "_" folder ${wheel})
   set(fetched_place ${CMAKE_BINARY_DIR}/cuda_headers/${folder})
-  file(GLOB fetched ${fetched_place}/nvidia/*/include)
+  file(GLOB fetched ${fetched_place}/nvidia/*/include ${fetched_place}/nvidia/*/include/cccl)
   set(found "")
   foreach(place ${search_places} ${fetched})
     maya_header_is_new_enough(${place} ${header} ${companion} "${macro}" "${floor}" good)
@@ -88,8 +97,13 @@ foreach(row ${MAYA_CUDA_HEADERS})
   endforeach()
   if(NOT found)
     maya_fetch_wheel_headers(${wheel} ${fetched_place})
-    file(GLOB found ${fetched_place}/nvidia/*/include)
-    if(NOT EXISTS ${found}/${header})
+    file(GLOB fetched ${fetched_place}/nvidia/*/include ${fetched_place}/nvidia/*/include/cccl)
+    foreach(place ${fetched})
+      if(EXISTS ${place}/${header})
+        set(found ${place})
+      endif()
+    endforeach()
+    if(NOT found)
       message(FATAL_ERROR "CUDA headers: ${wheel} has no ${header}; set MAYA_CUDA_INCLUDE_DIRS to a folder that has it")
     endif()
   endif()

@@ -1,8 +1,13 @@
 // Initialization, version and profiler control.
 #include <cuda.h>
-#include <cudaProfiler.h>
 
 #include "driver_shim/cuda/gate.h"
+
+// Declared by the toolkit's cudaProfiler.h, which no wheel carries.
+extern "C" {
+__attribute__((visibility("default"))) CUresult CUDAAPI cuProfilerStart();
+__attribute__((visibility("default"))) CUresult CUDAAPI cuProfilerStop();
+}
 
 using maya::cuda::Call;
 using maya::cuda::Driver;
