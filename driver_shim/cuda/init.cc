@@ -1,13 +1,7 @@
-// Initialization, version and profiler control.
+// Initialization and version.
 #include <cuda.h>
 
 #include "driver_shim/cuda/gate.h"
-
-// Declared by the toolkit's cudaProfiler.h, which no wheel carries.
-extern "C" {
-__attribute__((visibility("default"))) CUresult CUDAAPI cuProfilerStart();
-__attribute__((visibility("default"))) CUresult CUDAAPI cuProfilerStop();
-}
 
 using maya::cuda::Call;
 using maya::cuda::Driver;
