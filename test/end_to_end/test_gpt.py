@@ -20,12 +20,12 @@ class Gpt(EndToEnd):
         self.assertEqual(len(re.findall(r"^step \d", run.out, re.M)), 3, run.explain())
         self.assertEqual(len(run.traces), 1, run.traces)
 
-    def check_prediction(self, run):
+    def check_prediction(self, run, steps=((3, 1),)):
         report = self.predict(run.trace_dir)
         self.assertLessEqual(DOCUMENTED_KEYS, set(report))
         self.assertTrue(report["complete"])
         self.assertEqual(report["memory"]["verdict"], "fits")
-        self.assertEqual((report["steps"]["count"], report["steps"]["warm_up"]), (3, 1), report["steps"])
+        self.assertIn((report["steps"]["count"], report["steps"]["warm_up"]), steps)
         reserved = int(re.search(r"reserved (\d+)", run.out).group(1))
         peak = report["memory"]["peak_bytes"]
         self.assertGreaterEqual(peak, reserved)
@@ -58,7 +58,7 @@ class Gpt(EndToEnd):
     def test_compile(self):
         run = self.run_program("maya-run", "gpt.py", "--compile", timeout=900)
         self.check_run(run)
-        self.check_prediction(run)
+        self.check_prediction(run, steps=((3, 1), (2, 1)))  # whether the step that compiles is told apart depends on what the compiler's cache holds
 
     def test_eight_billion_parameters(self):
         options = "--layers 32 --hidden 4096 --heads 32 --ffn 14336 --vocab 128256 --seq 8192 --batch 1 --device-init".split()
