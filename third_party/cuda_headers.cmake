@@ -19,11 +19,11 @@ set(MAYA_CUDA_HEADERS
   "cuda.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-runtime==13.2.86"
   "cuda_runtime_api.h|cuda_runtime_api.h|CUDART_VERSION|13020|nvidia-cuda-runtime==13.2.86"
   "crt/host_defines.h|cuda.h|CUDA_VERSION|13020|nvidia-cuda-crt==13.2.86"
-  "nv/target|nv/target|||nvidia-cuda-cccl==13.3.5.0.6"
   "cublas_v2.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
   "cublasLt.h|cublas_api.h|CUBLAS_VER_MINOR|4|nvidia-cublas==13.4.1.3"
   "cupti.h|cupti_version.h|CUPTI_API_VERSION|130200|nvidia-cuda-cupti==13.2.86"
   "nvtx3/nvToolsExt.h|nvtx3/nvToolsExt.h|NVTX_VERSION|3|nvidia-nvtx==13.2.86"
+  "nv/target|nv/target|||nvidia-cuda-cccl==13.3.5.0.6"
 )
 
 # True when `place` has the header and states a version no older than the floor.
