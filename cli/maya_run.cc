@@ -18,6 +18,7 @@
 
 #include "cli/common.h"
 #include "cli/exit_status.h"
+#include "virtual_device/device_names.h"
 #include "virtual_device/profile.h"
 #include "virtual_device/size.h"
 
@@ -46,13 +47,6 @@ std::string library_folder() {
   fail(kTool, maya::cli::kRunFailed, "libcuda.so.1 is missing: " + root + "/lib; build or install Maya's libraries");
 }
 
-std::string known_devices() {
-  std::string names;
-  for (const auto& profile : maya::device::builtin_profiles())
-    names += (names.empty() ? "" : " ") + std::string(profile.name);
-  return names;
-}
-
 void list_devices() {
   printf("%-14s %-26s %9s %9s %9s %9s  %s\n", "name", "answers as", "memory", "bandwidth", "bf16", "fp8", "compute");
   printf("%-14s %-26s %9s %9s %9s %9s\n", "", "", "GiB", "GB/s", "TFLOP/s", "TFLOP/s");
@@ -73,10 +67,11 @@ std::string checked_device(const std::string& name) {
   std::ifstream file(name);
   if (name.find('/') == std::string::npos && !file)
     fail(kTool, maya::cli::kUsage,
-         "unknown device: " + name + "; known are " + known_devices() + ", or the path of a profile file");
+         "unknown device: " + name + "; known are " + maya::device::known_device_names() +
+             ", or the path of a profile file");
   if (!file)
     fail(kTool, maya::cli::kUsage,
-         "cannot read the device profile: " + name + "; known devices are " + known_devices());
+         "cannot read the device profile: " + name + "; known devices are " + maya::device::known_device_names());
   std::stringstream text;
   text << file.rdbuf();
   maya::device::DeviceProfile profile;

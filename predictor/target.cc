@@ -3,18 +3,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "virtual_device/device_names.h"
+
 namespace maya::predictor {
 namespace {
 
 // A profile file is a page of text; nothing longer is read.
 constexpr std::streamsize kLongestProfile_bytes = 1 << 20;
-
-std::string known_devices() {
-  std::string names;
-  for (const device::BuiltinProfile& builtin : device::builtin_profiles())
-    names += (names.empty() ? "" : " ") + std::string(builtin.name);
-  return names;
-}
 
 bool read_text(const std::string& path, std::string* text) {
   std::ifstream file(path, std::ios::binary);
@@ -36,7 +31,7 @@ Failure from_trace(const trace::LoadedTrace& trace, device::DeviceProfile* profi
   const std::string why = !error.empty()                        ? "its device profile: " + error
                           : trace.process.device_name().empty() ? "it does not name its device"
                                                                 : "unknown device: " + trace.process.device_name();
-  return {FailureKind::kInput, trace.path + ": " + why + "; choose one with --device: " + known_devices()};
+  return {FailureKind::kInput, trace.path + ": " + why + "; choose one with --device: " + device::known_device_names()};
 }
 
 }  // namespace
@@ -49,8 +44,8 @@ Failure named_profile(const std::string& device, device::DeviceProfile* profile)
   std::string text, error;
   const bool looks_like_path = device.find('/') != std::string::npos || device.find('.') != std::string::npos;
   if (!looks_like_path || !read_text(device, &text))
-    return {FailureKind::kUsage,
-            "unknown device: " + device + "; known are " + known_devices() + ", or the path of a profile file"};
+    return {FailureKind::kUsage, "unknown device: " + device + "; known are " + device::known_device_names() +
+                                     ", or the path of a profile file"};
   if (!device::parse_profile(text, profile, &error))
     return {FailureKind::kUsage, "profile file: " + device + ": " + error};
   return {};

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "virtual_device/device_names.h"
 #include "virtual_device/size.h"
 
 namespace maya::cuda {
@@ -48,15 +49,6 @@ bool parse_positive_size(std::string_view text, uint64_t* bytes) {
   return device::parse_size(text, bytes) && *bytes != 0;
 }
 
-std::string known_devices() {
-  std::string names;
-  for (const device::BuiltinProfile& profile : device::builtin_profiles()) {
-    if (!names.empty()) names += ' ';
-    names += profile.name;
-  }
-  return names;
-}
-
 // False with one line in `error` when the file cannot be read.
 bool read_file(const std::string& path, std::string* text, std::string* error) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -84,7 +76,7 @@ void choose_device(Configuration& configuration) {
   configuration.profile = device::find_builtin_profile(name);
   if (configuration.profile != nullptr) return;
   if (name.find('/') == std::string_view::npos) {
-    refuse(configuration, "MAYA_DEVICE", name, known_devices() + ", or the path of a profile file");
+    refuse(configuration, "MAYA_DEVICE", name, device::known_device_names() + ", or the path of a profile file");
   } else {
     std::string text, error;
     static device::DeviceProfile own;
