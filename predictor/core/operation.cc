@@ -66,8 +66,76 @@ constexpr const char* kNames[] = {"none",
                                   "beta",
                                   "group_call",
                                   "implementation",
-                                  "nodes"};
-static_assert(std::size(kNames) == static_cast<size_t>(Key::kNodes) + 1);
+                                  "nodes",
+                                  "operator",
+                                  "prefix",
+                                  "window"};
+static_assert(std::size(kNames) == static_cast<size_t>(Key::kWindow) + 1);
+
+struct NamedOperator {
+  std::string_view name;
+  Operator op;
+};
+// The first name of each operator is the one it is printed with; the others are what PyTorch and others call it.
+constexpr NamedOperator kOperators[] = {
+    {"add", Operator::kAdd},
+    {"sub", Operator::kAdd},
+    {"mul", Operator::kMul},
+    {"div", Operator::kDiv},
+    {"scalar", Operator::kScalar},
+    {"addu", Operator::kScalar},
+    {"add_scalar", Operator::kScalar},
+    {"mul_scalar", Operator::kScalar},
+    {"mulu", Operator::kScalar},
+    {"copy", Operator::kCopy},
+    {"cast", Operator::kCopy},
+    {"to", Operator::kCopy},
+    {"relu", Operator::kRelu},
+    {"threshold", Operator::kRelu},
+    {"gelu", Operator::kGelu},
+    {"silu", Operator::kSilu},
+    {"tanh", Operator::kTanh},
+    {"sigmoid", Operator::kTanh},
+    {"exp", Operator::kTanh},
+    {"log", Operator::kTanh},
+    {"sqrt", Operator::kTanh},
+    {"rsqrt", Operator::kTanh},
+    {"pow", Operator::kPow},
+    {"compare", Operator::kCompare},
+    {"where", Operator::kWhere},
+    {"masked_fill", Operator::kWhere},
+    {"dropout", Operator::kDropout},
+    {"swiglu", Operator::kGatedActivation},
+    {"geglu", Operator::kGatedActivation},
+    {"silu_mul", Operator::kGatedActivation},
+    {"rope", Operator::kRotary},
+    {"rotary", Operator::kRotary},
+    {"cat", Operator::kConcatenate},
+    {"layer_norm", Operator::kLayerNorm},
+    {"layernorm", Operator::kLayerNorm},
+    {"ln", Operator::kLayerNorm},
+    {"rms_norm", Operator::kRmsNorm},
+    {"rmsnorm", Operator::kRmsNorm},
+    {"batch_norm", Operator::kBatchNorm},
+    {"group_norm", Operator::kGroupNorm},
+    {"layer_norm_parameters", Operator::kLayerNormParameters},
+    {"fused_add_rms_norm", Operator::kFusedAddRmsNorm},
+    {"softmax", Operator::kSoftmax},
+    {"log_softmax", Operator::kLogSoftmax},
+    {"cross_entropy", Operator::kCrossEntropy},
+    {"nll_loss", Operator::kNllLoss},
+    {"sum", Operator::kSum},
+    {"max", Operator::kMax},
+    {"min", Operator::kMax},
+    {"argmax", Operator::kMax},
+    {"norm", Operator::kNorm},
+    {"mean", Operator::kMean},
+    {"adam", Operator::kAdam},
+    {"adamw", Operator::kAdam},
+    {"sgd", Operator::kSgd},
+    {"foreach", Operator::kForeach},
+    {"moe", Operator::kMixtureOfExperts},
+};
 
 }  // namespace
 
@@ -196,5 +264,17 @@ uint32_t data_type_bits(DataType type) {
 }
 
 std::string key_name(uint32_t key) { return key < std::size(kNames) ? kNames[key] : "key" + std::to_string(key); }
+
+std::string_view operator_name(Operator op) {
+  for (const NamedOperator& named : kOperators)
+    if (named.op == op) return named.name;
+  return "";
+}
+
+Operator operator_from_name(std::string_view name) {
+  for (const NamedOperator& named : kOperators)
+    if (named.name == name) return named.op;
+  return Operator::kNone;
+}
 
 }  // namespace maya

@@ -122,7 +122,58 @@ enum class Key : uint8_t {
   kGroupCall = 58,       // number of the ncclGroup the call was in
   kImplementation = 59,  // Implementation; 0 = the best one of the device
   kNodes = 60,           // nodes a collective spans; 0 or 1: one
+  kOperator = 61,        // Operator
+  kPrefix = 62,          // attention: cached keys before the first query; seq_kv counts them
+  kWindow = 63,          // attention: keys a query sees at most; 0: all
 };
+
+// Which operation of its family: what tells apart operations that move the same bytes. Part of the trace format, as
+// the other enumerations.
+enum class Operator : uint8_t {
+  kNone = 0,
+  // elementwise
+  kAdd = 1,  // binary arithmetic on two tensors
+  kMul = 2,
+  kDiv = 3,
+  kScalar = 4,  // arithmetic of a tensor with a number
+  kCopy = 5,    // copies and casts by kernel
+  kRelu = 6,
+  kGelu = 7,
+  kSilu = 8,
+  kTanh = 9,  // and other transcendental functions of one tensor
+  kPow = 10,
+  kCompare = 11,  // comparisons and logic
+  kWhere = 12,
+  kDropout = 13,
+  kGatedActivation = 14,  // SwiGLU, GEGLU
+  kRotary = 15,           // rotary position embedding
+  kConcatenate = 16,
+  // normalization
+  kLayerNorm = 32,
+  kRmsNorm = 33,
+  kBatchNorm = 34,
+  kGroupNorm = 35,
+  kLayerNormParameters = 36,  // backward pass over the weights only
+  kFusedAddRmsNorm = 37,
+  // softmax
+  kSoftmax = 48,
+  kLogSoftmax = 49,
+  kCrossEntropy = 50,
+  kNllLoss = 51,
+  // reduction
+  kSum = 64,
+  kMax = 65,  // and min, argmax, argmin
+  kNorm = 66,
+  kMean = 67,
+  // optimizer
+  kAdam = 80,
+  kSgd = 81,
+  kForeach = 82,  // one arithmetic operation over a list of tensors
+  // grouped GEMM
+  kMixtureOfExperts = 96,  // whole fused expert layer: both products and the activation between them
+};
+std::string_view operator_name(Operator op);         // "add", "layer_norm", ...; "" for kNone
+Operator operator_from_name(std::string_view name);  // as PyTorch calls it; kNone when unknown
 
 // How an operation is carried out, where that decides its speed.
 enum class Implementation : uint8_t {
