@@ -8,6 +8,8 @@
  *   libcudart.so.13.2.86               full version: cut back to what we have
  *   libcudart.3eda8113.so.13           a copy vendored into a wheel (auditwheel, "[.-]<hash>")
  *   libcudart-c64a25f3.so.12.3.101     the same, older form with a full version
+ * A name that is not the one of our file is answered in the search of folders, not before it: the loader then knows our library under that name as well, which
+ * it must to find the versions that another library needs of it (else it ends the process: dl-version.c, needed != NULL).
  * Files in <our folder>/fallback (libnvrtc, libnvJitLink) are used only when the loader has found no copy anywhere else.
  */
 #define _GNU_SOURCE
@@ -95,7 +97,10 @@ __attribute__((visibility("default"))) char* la_objsearch(const char* name, uint
   const char* slash = strrchr(name, '/');
   const char* base = slash == NULL ? name : slash + 1;
   char* ours = find_file(&replacements, base);
-  if (ours != NULL) return ours;
+  if (ours != NULL) {
+    int renamed = strcmp(strrchr(ours, '/') + 1, base) != 0;
+    return renamed && slash == NULL && flag == LA_SER_ORIG ? (char*)name : ours;
+  }
   if (flag == LA_SER_DEFAULT && access(name, F_OK) != 0) {
     char* fallback = find_file(&fallbacks, base);
     if (fallback != NULL) return fallback;
