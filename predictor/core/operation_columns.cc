@@ -1,5 +1,6 @@
 #include "predictor/core/operation_columns.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -13,7 +14,15 @@ using Columns = std::span<const std::string_view>;
 constexpr std::string_view kGemmRequired[] = {"m", "n", "k", "dtype"};
 constexpr std::string_view kGemmOptional[] = {"transa", "transb", "batch"};
 constexpr std::string_view kAttentionRequired[] = {"batch", "seq_q", "seq_kv", "heads", "head_dim", "dtype"};
-constexpr std::string_view kAttentionOptional[] = {"kv_heads", "causal", "direction"};
+constexpr std::string_view kAttentionOptional[] = {"kv_heads", "causal", "direction", "prefix", "window"};
+constexpr std::string_view kGroupedRequired[] = {"groups", "m", "n", "k", "dtype"};
+constexpr std::string_view kGroupedOptional[] = {"operation"};
+constexpr std::string_view kConvolutionRequired[] = {"batch",   "channels",      "height",       "width",
+                                                     "filters", "filter_height", "filter_width", "dtype"};
+constexpr std::string_view kConvolutionOptional[] = {"stride", "pad", "groups", "direction"};
+constexpr std::string_view kLaunchRequired[] = {"kernel",  "grid_x",  "grid_y", "grid_z",
+                                                "block_x", "block_y", "block_z"};
+constexpr std::string_view kLaunchOptional[] = {"registers", "shared_bytes"};
 constexpr std::string_view kCollectiveRequired[] = {"operation", "bytes", "ranks"};
 constexpr std::string_view kCollectiveOptional[] = {"dtype", "nodes"};
 constexpr std::string_view kCopyRequired[] = {"kind", "bytes"};
@@ -24,9 +33,17 @@ constexpr std::string_view kRowsNote =
     "direction: forward, backward; operation: name of the operation, as PyTorch calls it";
 
 constexpr FamilyColumns kFamilies[] = {
-    {"gemm", kGemmRequired, kGemmOptional, "C[m,n] = op(A)[m,k] op(B)[k,n]; transa, transb: N or T; batch: 1"},
+    {"gemm", kGemmRequired, kGemmOptional,
+     "x[m,k] times W[n,k] transposed, as torch.nn.functional.linear does it: m rows of x (tokens), n features; transa, "
+     "transb: layout letters as cuBLAS names them, T and N by default; N,N is the gradient of the data, N,T that of "
+     "the "
+     "weights, m and n then the rows and columns of the row-major result; batch: 1"},
+    {"grouped_gemm", kGroupedRequired, kGroupedOptional,
+     "m: rows of all groups together, n: features, k: depth; operation moe: a whole expert layer, groups experts, m "
+     "tokens times experts of a token, n the experts' inner size, k the hidden size"},
     {"attention", kAttentionRequired, kAttentionOptional,
-     "causal: 0 or 1; direction: forward, backward; kv_heads: as heads"},
+     "causal: 0 or 1; direction: forward, backward; kv_heads: as heads; prefix: keys before the first query, part of "
+     "seq_kv; window: keys a query sees at most, 0 all"},
     {"normalization", kRowsRequired, kRowsOptional, kRowsNote},
     {"softmax", kRowsRequired, kRowsOptional, kRowsNote},
     {"elementwise", kRowsRequired, kRowsOptional, kRowsNote},
@@ -39,11 +56,17 @@ constexpr FamilyColumns kFamilies[] = {
      {},
      "kind: host_to_device, device_to_host (with _pageable: not pinned), device_to_device, peer, host_to_host"},
     {"fill", kRowsRequired, kRowsOptional, kRowsNote},
+    {"convolution", kConvolutionRequired, kConvolutionOptional,
+     "height, width: of the input; direction: forward, backward_data, backward_filter; stride, groups: 1; pad: 0"},
     {"collective", kCollectiveRequired, kCollectiveOptional,
      "operation: all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, send; bytes: nccl-tests' size, "
      "for all_gather and "
      "reduce_scatter the larger buffer"},
+    {"sort", kRowsRequired, kRowsOptional, kRowsNote},
     {"random", kRowsRequired, kRowsOptional, kRowsNote},
+    {"pooling", kRowsRequired, kRowsOptional, kRowsNote},
+    {"launch", kLaunchRequired, kLaunchOptional,
+     "a kernel by its demangled name and launch configuration; shared_bytes: static and dynamic"},
 };
 
 struct NamedFamily {
@@ -51,9 +74,17 @@ struct NamedFamily {
   Family family;
 };
 constexpr NamedFamily kRowFamilies[] = {
-    {"normalization", Family::kNormalization}, {"softmax", Family::kSoftmax},     {"elementwise", Family::kElementwise},
-    {"reduction", Family::kReduction},         {"embedding", Family::kEmbedding}, {"index", Family::kIndex},
-    {"optimizer", Family::kOptimizer},         {"fill", Family::kFill},           {"random", Family::kRandom},
+    {"normalization", Family::kNormalization},
+    {"softmax", Family::kSoftmax},
+    {"elementwise", Family::kElementwise},
+    {"reduction", Family::kReduction},
+    {"embedding", Family::kEmbedding},
+    {"index", Family::kIndex},
+    {"optimizer", Family::kOptimizer},
+    {"fill", Family::kFill},
+    {"random", Family::kRandom},
+    {"sort", Family::kSort},
+    {"pooling", Family::kPooling},
 };
 
 // Reads the cells of one row; the first failure sticks.
@@ -64,13 +95,13 @@ class RowReader {
   bool ok() const { return ok_; }
 
   // Whole number of at least `least`. Empty cells give `otherwise`; without one they are an error.
-  int64_t integer(std::string_view column, int64_t least, int64_t otherwise = -1) {
+  int64_t integer(std::string_view column, int64_t least, int64_t otherwise = -1, int64_t most = kMostInteger) {
     std::string_view text = row_.value_of(column);
     if (text.empty() && otherwise >= 0) return otherwise;
     double real = 0;  // tables written by data-frame tools carry whole numbers as "128.0"
     auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), real);
     const bool whole = status == std::errc() && end == text.data() + text.size() && std::floor(real) == real;
-    if (!whole || real < static_cast<double>(least) || real > 4e18) {
+    if (!whole || real < static_cast<double>(least) || real > static_cast<double>(most)) {
       fail(column, text, "expected a whole number from " + std::to_string(least));
       return 0;
     }
@@ -99,12 +130,14 @@ class RowReader {
 
   std::string_view text(std::string_view column) const { return row_.value_of(column); }
 
- private:
   void fail(std::string_view column, std::string_view value, const std::string& expected) {
     if (!ok_) return;
     ok_ = false;
     *error_ = std::string(column) + ": `" + std::string(value) + "`: " + expected;
   }
+
+ private:
+  static constexpr int64_t kMostInteger = 4'000'000'000'000'000'000;
 
   const ColumnSource& row_;
   std::string* error_;
@@ -122,22 +155,48 @@ constexpr std::string_view kCopyKinds[] = {"host_to_host",           "host_to_de
 // Of the copy kinds above, those of the trace's numbering come first.
 constexpr size_t kFirstPageable = 5;
 
-OperationRecord gemm_record(RowReader* row) {
-  OperationRecord record(Family::kGemm, "");
-  record.set(Key::kM, row->integer("m", 0)).set(Key::kN, row->integer("n", 0)).set(Key::kK, row->integer("k", 0));
+constexpr std::string_view kConvolutionDirections[] = {"forward", "backward_data", "backward_filter"};
+
+int64_t number_of(DataType type) { return static_cast<int64_t>(type); }
+
+bool transposed(RowReader* row, std::string_view column, bool otherwise) {
+  if (row->text(column).empty()) return otherwise;
+  return row->choice(column, kTransposes, false) % 3 != 0;
+}
+
+OperationRecord gemm_row(RowReader* row) {
+  const int64_t m = row->integer("m", 0), n = row->integer("n", 0), k = row->integer("k", 0);
   const DataType type = row->data_type("dtype");
-  const bool tf32 = type == DataType::kTf32;
-  record.set(Key::kTypeA, static_cast<int64_t>(tf32 ? DataType::kFloat32 : type));
-  if (tf32) record.set(Key::kComputeType, static_cast<int64_t>(DataType::kTf32));
-  // 8-bit products are written as 16-bit floats.
-  if (data_type_bits(type) <= 8) record.set(Key::kTypeC, static_cast<int64_t>(DataType::kBfloat16));
-  record.set(Key::kTransA, static_cast<int64_t>(row->choice("transa", kTransposes, true) % 3));
-  record.set(Key::kTransB, static_cast<int64_t>(row->choice("transb", kTransposes, true) % 3));
-  record.set(Key::kBatch, row->integer("batch", 1, 1));
+  const bool transpose_a = transposed(row, "transa", true), transpose_b = transposed(row, "transb", false);
+  return gemm_record(m, n, k, type, transpose_a, transpose_b, row->integer("batch", 1, 1));
+}
+
+OperationRecord grouped_gemm_row(RowReader* row) {
+  const int64_t groups = row->integer("groups", 1), m = row->integer("m", 0);
+  const int64_t n = row->integer("n", 0), k = row->integer("k", 0);
+  return grouped_gemm_record(groups, m, n, k, row->data_type("dtype"), operator_from_name(row->text("operation")));
+}
+
+OperationRecord convolution_row(RowReader* row) {
+  OperationRecord record(Family::kConvolution, "");
+  record.set(Key::kBatch, row->integer("batch", 1))
+      .set(Key::kChannels, row->integer("channels", 1))
+      .set(Key::kHeight, row->integer("height", 1))
+      .set(Key::kWidth, row->integer("width", 1))
+      .set(Key::kFilters, row->integer("filters", 1))
+      .set(Key::kFilterHeight, row->integer("filter_height", 1))
+      .set(Key::kFilterWidth, row->integer("filter_width", 1))
+      .set(Key::kStride, row->integer("stride", 1, 1))
+      .set(Key::kPad, row->integer("pad", 0, 0))
+      .set(Key::kConvGroups, row->integer("groups", 1, 1))
+      .set(Key::kConvDirection, static_cast<int64_t>(row->choice("direction", kConvolutionDirections, true)));
+  const DataType type = row->data_type("dtype");
+  record.set(Key::kDataType, number_of(type == DataType::kTf32 ? DataType::kFloat32 : type))
+      .set(Key::kComputeType, number_of(type == DataType::kTf32 ? DataType::kTf32 : DataType::kFloat32));
   return record;
 }
 
-OperationRecord attention_record(RowReader* row) {
+OperationRecord attention_row(RowReader* row) {
   OperationRecord record(Family::kAttention, "");
   const int64_t heads = row->integer("heads", 1);
   record.set(Key::kBatch, row->integer("batch", 1))
@@ -146,13 +205,15 @@ OperationRecord attention_record(RowReader* row) {
       .set(Key::kHeads, heads)
       .set(Key::kKvHeads, row->integer("kv_heads", 1, heads))
       .set(Key::kHeadDim, row->integer("head_dim", 1))
-      .set(Key::kDataType, static_cast<int64_t>(row->data_type("dtype")))
+      .set(Key::kDataType, number_of(row->data_type("dtype")))
       .set(Key::kCausal, static_cast<int64_t>(row->choice("causal", kFlags, true) % 2))
-      .set(Key::kDirection, static_cast<int64_t>(row->choice("direction", kDirections, true)));
+      .set(Key::kDirection, static_cast<int64_t>(row->choice("direction", kDirections, true)))
+      .set(Key::kPrefix, row->integer("prefix", 0, 0))
+      .set(Key::kWindow, row->integer("window", 0, 0));
   return record;
 }
 
-OperationRecord collective_record(RowReader* row) {
+OperationRecord collective_row(RowReader* row) {
   OperationRecord record(Family::kCollective, "");
   const auto kind = static_cast<CollectiveKind>(row->choice("operation", kCollectives, false));
   const int64_t ranks = row->integer("ranks", 1);
@@ -165,7 +226,7 @@ OperationRecord collective_record(RowReader* row) {
       .set(Key::kBytes, bytes)
       .set(Key::kRanks, ranks)
       .set(Key::kNodes, row->integer("nodes", 1, 1))
-      .set(Key::kDataType, static_cast<int64_t>(row->data_type("dtype", DataType::kBfloat16)));
+      .set(Key::kDataType, number_of(row->data_type("dtype", DataType::kBfloat16)));
   return record;
 }
 
@@ -180,25 +241,49 @@ constexpr Passes kPasses[] = {
     {"adam", 4, 3},  {"adamw", 4, 3},  {"cross_entropy", 1, 0}, {"nll_loss", 1, 0},
 };
 
-OperationRecord row_record(Family family, RowReader* row) {
-  OperationRecord record(family, "");
+OperationRecord streaming_row(Family family, RowReader* row) {
   const int64_t rows = row->integer("rows", 0), columns = row->integer("columns", 0);
   const DataType type = row->data_type("dtype");
   const bool backward = row->choice("direction", kDirections, true) == 1;
-  record.set(Key::kRows, rows)
-      .set(Key::kColumns, columns)
-      .set(Key::kDataType, static_cast<int64_t>(type))
-      .set(Key::kDirection, backward ? 1 : 0);
-  const std::string_view operation = row->text("operation");
-  for (const Passes& passes : kPasses) {
-    if (passes.operation != operation) continue;
-    const double bytes = static_cast<double>(rows) * static_cast<double>(columns) * data_type_bits(type) / 8;
-    // Backward passes read the incoming gradient beside what forward read, and write a gradient for each input.
-    const int64_t reads = backward ? passes.reads + 1 : passes.reads, writes = backward ? passes.reads : passes.writes;
-    record.set(Key::kReadBytes, model::whole(bytes * static_cast<double>(reads)))
-        .set(Key::kWrittenBytes, model::whole(bytes * static_cast<double>(writes)));
-  }
+  return row_record(family, row->text("operation"), rows, columns, type, backward);
+}
+
+OperationRecord copy_row(RowReader* row) {
+  OperationRecord record(Family::kCopy, "");
+  record.set(Key::kDirection, static_cast<int64_t>(row->choice("kind", kCopyKinds, false)))
+      .set(Key::kBytes, row->integer("bytes", 0));
   return record;
+}
+
+void launch_row(RowReader* row, RowOperation* operation) {
+  constexpr int64_t kMost = 0xffffffff;
+  operation->kernel = row->text("kernel");
+  operation->grid[0] = static_cast<uint32_t>(row->integer("grid_x", 1, -1, kMost));
+  operation->grid[1] = static_cast<uint32_t>(row->integer("grid_y", 1, -1, kMost));
+  operation->grid[2] = static_cast<uint32_t>(row->integer("grid_z", 1, -1, kMost));
+  operation->block[0] = static_cast<uint32_t>(row->integer("block_x", 1, -1, kMost));
+  operation->block[1] = static_cast<uint32_t>(row->integer("block_y", 1, -1, kMost));
+  operation->block[2] = static_cast<uint32_t>(row->integer("block_z", 1, -1, kMost));
+  operation->registers = static_cast<uint32_t>(row->integer("registers", 0, 0, kMost));
+  operation->shared_bytes = static_cast<uint32_t>(row->integer("shared_bytes", 0, 0, kMost));
+  if (operation->kernel.empty()) row->fail("kernel", "", "expected a kernel's demangled name");
+}
+
+Estimate estimate_launch(const device::DeviceProfile& profile, const RowOperation& operation) {
+  LaunchView launch;
+  launch.mangled_name = operation.kernel;
+  std::copy_n(operation.grid, 3, launch.grid);
+  std::copy_n(operation.block, 3, launch.block);
+  launch.registers = operation.registers;
+  launch.dynamic_shared_bytes = operation.shared_bytes;
+  return estimate(profile, work_of(launch, operation.kernel));
+}
+
+Estimate estimate_copy_record(const device::DeviceProfile& profile, const OperationRecord& record) {
+  const auto kind = static_cast<size_t>(record.get(Key::kDirection));
+  const bool pageable = kind >= kFirstPageable;
+  const int trace_kind = static_cast<int>(pageable ? kind - kFirstPageable + 1 : kind);
+  return estimate_copy(profile, trace_kind, static_cast<uint64_t>(record.get(Key::kBytes)), pageable);
 }
 
 }  // namespace
@@ -229,31 +314,92 @@ DataType data_type_from_name(std::string_view name) {
   return DataType::kNone;
 }
 
-bool estimate_row(const device::DeviceProfile& profile, const FamilyColumns& family, const ColumnSource& row,
-                  Estimate* result, std::string* error) {
-  RowReader reader(row, error);
-  if (family.name == "copy") {
-    const size_t kind = reader.choice("kind", kCopyKinds, false);
-    const int64_t bytes = reader.integer("bytes", 0);
-    if (!reader.ok()) return false;
-    const bool pageable = kind >= kFirstPageable;
-    const int trace_kind = static_cast<int>(pageable ? kind - kFirstPageable + 1 : kind);
-    *result = estimate_copy(profile, trace_kind, static_cast<uint64_t>(bytes), pageable);
-    return true;
+OperationRecord gemm_record(int64_t rows, int64_t columns, int64_t depth, DataType type, bool transpose_a,
+                            bool transpose_b, int64_t batch) {
+  OperationRecord record(Family::kGemm, "");
+  const bool tf32 = type == DataType::kTf32;
+  record.set(Key::kM, columns).set(Key::kN, rows).set(Key::kK, depth).set(Key::kBatch, batch);
+  record.set(Key::kTypeA, number_of(tf32 ? DataType::kFloat32 : type));
+  if (type == DataType::kFloat8E4m3 || type == DataType::kFloat8E5m2)
+    record.set(Key::kTypeC, number_of(DataType::kBfloat16));
+  record.set(Key::kComputeType, number_of(tf32 ? DataType::kTf32 : DataType::kFloat32));
+  return record.set(Key::kTransA, transpose_a ? 1 : 0).set(Key::kTransB, transpose_b ? 1 : 0);
+}
+
+OperationRecord grouped_gemm_record(int64_t groups, int64_t rows, int64_t columns, int64_t depth, DataType type,
+                                    Operator op) {
+  OperationRecord record(Family::kGroupedGemm, "");
+  const double used = static_cast<double>(std::min(groups, rows));  // groups without rows are not read
+  const double m = static_cast<double>(rows), n = static_cast<double>(columns), k = static_cast<double>(depth);
+  const double element = data_type_bits(type) / 8.0;
+  // An expert layer: two products into the inner size (gate and up), and one back.
+  const bool layer = op == Operator::kMixtureOfExperts;
+  const double products = layer ? 3 : 1;
+  record.set(Key::kGroups, groups).set(Key::kBatch, groups).set(Key::kRows, rows);
+  record.set(Key::kM, columns).set(Key::kN, (rows + groups - 1) / std::max<int64_t>(groups, 1)).set(Key::kK, depth);
+  record.set(Key::kTypeA, number_of(type)).set(Key::kComputeType, number_of(DataType::kFloat32));
+  record.set(Key::kTransA, 1).set(Key::kOperator, static_cast<int64_t>(op));
+  record.set(Key::kFlops, model::whole(2 * m * n * k * products))
+      .set(Key::kReadBytes, model::whole((m * k + used * n * k * products + (layer ? m * n * 3 : 0)) * element))
+      .set(Key::kWrittenBytes, model::whole((layer ? m * n * 3 + m * k : m * n) * element));
+  return record;
+}
+
+OperationRecord row_record(Family family, std::string_view operation, int64_t rows, int64_t columns, DataType type,
+                           bool backward) {
+  OperationRecord record(family, "");
+  record.set(Key::kRows, rows)
+      .set(Key::kColumns, columns)
+      .set(Key::kDataType, number_of(type))
+      .set(Key::kDirection, backward ? 1 : 0)
+      .set(Key::kOperator, static_cast<int64_t>(operator_from_name(operation)));
+  for (const Passes& passes : kPasses) {
+    if (passes.operation != operation) continue;
+    const double bytes = static_cast<double>(rows) * static_cast<double>(columns) * data_type_bits(type) / 8;
+    // Backward passes read the incoming gradient beside what forward read, and write a gradient for each input.
+    const int64_t reads = backward ? passes.reads + 1 : passes.reads, writes = backward ? passes.reads : passes.writes;
+    record.set(Key::kReadBytes, model::whole(bytes * static_cast<double>(reads)))
+        .set(Key::kWrittenBytes, model::whole(bytes * static_cast<double>(writes)));
   }
-  OperationRecord record;
+  return record;
+}
+
+bool operation_of_row(const FamilyColumns& family, const ColumnSource& row, RowOperation* operation,
+                      std::string* error) {
+  RowReader reader(row, error);
+  *operation = {};
   if (family.name == "gemm") {
-    record = gemm_record(&reader);
+    operation->record = gemm_row(&reader);
+  } else if (family.name == "grouped_gemm") {
+    operation->record = grouped_gemm_row(&reader);
   } else if (family.name == "attention") {
-    record = attention_record(&reader);
+    operation->record = attention_row(&reader);
+  } else if (family.name == "convolution") {
+    operation->record = convolution_row(&reader);
   } else if (family.name == "collective") {
-    record = collective_record(&reader);
+    operation->record = collective_row(&reader);
+  } else if (family.name == "copy") {
+    operation->record = copy_row(&reader);
+  } else if (family.name == "launch") {
+    launch_row(&reader, operation);
   } else {
     for (const NamedFamily& named : kRowFamilies)
-      if (named.name == family.name) record = row_record(named.family, &reader);
+      if (named.name == family.name) operation->record = streaming_row(named.family, &reader);
   }
-  if (!reader.ok()) return false;
-  *result = estimate(profile, work_of(record));
+  return reader.ok();
+}
+
+Estimate estimate_operation(const device::DeviceProfile& profile, const RowOperation& operation) {
+  if (!operation.kernel.empty()) return estimate_launch(profile, operation);
+  if (operation.record.family == Family::kCopy) return estimate_copy_record(profile, operation.record);
+  return estimate(profile, work_of(operation.record));
+}
+
+bool estimate_row(const device::DeviceProfile& profile, const FamilyColumns& family, const ColumnSource& row,
+                  Estimate* result, std::string* error) {
+  RowOperation operation;
+  if (!operation_of_row(family, row, &operation, error)) return false;
+  *result = estimate_operation(profile, operation);
   return true;
 }
 
