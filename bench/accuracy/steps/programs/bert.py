@@ -1,0 +1,91 @@
+"""BERT: question answering (SQuAD) and pre-training, plain transformers modules with explicit attention.
+
+    python bert.py --model bert_large --task squad --batch 32 --seq 384 --precision tf32
+    python bert.py --model bert_large --task pretrain --batch 256 --seq 128 --precision fp16 --accumulate 2
+
+`--precision fp16` is mixed precision as NVIDIA's examples did it with apex level O2: half-precision weights and
+gradients, single-precision master weights in the optimizer; `amp` is torch.autocast.
+"""
+import argparse
+
+import torch
+import transformers
+
+from models import MODELS, config
+
+TASKS = {"squad": transformers.BertForQuestionAnswering, "pretrain": transformers.BertForPreTraining}
+
+
+class MasterWeights:
+    """Half-precision weights with a single-precision copy that the optimizer steps, and a static loss scale."""
+
+    def __init__(self, model, scale=128.0):
+        self.scale = scale
+        self.weights = [w for w in model.parameters() if w.requires_grad]
+        self.masters = [w.detach().float().requires_grad_() for w in self.weights]
+
+    def before_step(self):
+        for weight, master in zip(self.weights, self.masters):
+            if weight.grad is not None:
+                master.grad = weight.grad.float()
+                weight.grad = None
+        grads = [m.grad for m in self.masters if m.grad is not None]
+        torch._foreach_mul_(grads, 1.0 / self.scale)
+
+    def after_step(self):
+        with torch.no_grad():
+            torch._foreach_copy_(self.weights, self.masters)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--model", choices=sorted(n for n in MODELS if n.startswith("bert")), required=True)
+    p.add_argument("--task", choices=sorted(TASKS), required=True)
+    p.add_argument("--batch", type=int, required=True)
+    p.add_argument("--seq", type=int, required=True)
+    p.add_argument("--precision", choices=["fp32", "tf32", "fp16", "amp"], required=True)
+    p.add_argument("--accumulate", type=int, default=1)
+    p.add_argument("--steps", type=int, default=3)
+    a = p.parse_args()
+
+    torch.backends.cuda.matmul.allow_tf32 = a.precision != "fp32"
+    with torch.device("cuda"):
+        model = TASKS[a.task]._from_config(config(a.model), attn_implementation="eager")
+    half = a.precision == "fp16"
+    if half:
+        model.half()
+    model.train()
+    master = MasterWeights(model) if half else None
+    trained = master.masters if half else list(model.parameters())
+    optimizer = torch.optim.Adam(trained, lr=3e-5, fused=True)
+    scaler = torch.amp.GradScaler("cuda", enabled=a.precision == "amp")
+    tokens = torch.ones(a.batch, a.seq, dtype=torch.int64)
+    batch = dict(input_ids=tokens, attention_mask=tokens, token_type_ids=tokens * 0)
+    if a.task == "squad":
+        batch |= dict(start_positions=tokens[:, 0], end_positions=tokens[:, 0])
+    else:
+        batch |= dict(labels=tokens, next_sentence_label=tokens[:, 0])
+    batch = {name: value.contiguous().pin_memory() for name, value in batch.items()}
+    for step in range(a.steps):
+        torch.cuda.nvtx.range_push("step")
+        for _ in range(a.accumulate):
+            with torch.autocast("cuda", dtype=torch.float16, enabled=a.precision == "amp"):
+                loss = model(**{n: v.cuda(non_blocking=True) for n, v in batch.items()}).loss / a.accumulate
+            (loss.float() * master.scale if half else scaler.scale(loss)).backward()
+        if half:
+            master.before_step()
+        else:
+            scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        if half:
+            master.after_step()
+        optimizer.zero_grad(set_to_none=True)
+        loss.item()
+        torch.cuda.nvtx.range_pop()
+    print(f"done: {a.steps} steps, peak allocated {torch.cuda.max_memory_allocated()}")
+
+
+if __name__ == "__main__":
+    main()
