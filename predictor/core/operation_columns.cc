@@ -214,20 +214,10 @@ OperationRecord attention_row(RowReader* row) {
 }
 
 OperationRecord collective_row(RowReader* row) {
-  OperationRecord record(Family::kCollective, "");
   const auto kind = static_cast<CollectiveKind>(row->choice("operation", kCollectives, false));
-  const int64_t ranks = row->integer("ranks", 1);
-  int64_t bytes = row->integer("bytes", 0);
-  // NCCL counts the smaller buffer of the two.
-  if (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter)
-    bytes /= std::max<int64_t>(ranks, 1);
-  if (kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv) record.family = Family::kPointToPoint;
-  record.set(Key::kCollective, static_cast<int64_t>(kind))
-      .set(Key::kBytes, bytes)
-      .set(Key::kRanks, ranks)
-      .set(Key::kNodes, row->integer("nodes", 1, 1))
-      .set(Key::kDataType, number_of(row->data_type("dtype", DataType::kBfloat16)));
-  return record;
+  const int64_t bytes = row->integer("bytes", 0), ranks = row->integer("ranks", 1);
+  const int64_t nodes = row->integer("nodes", 1, 1);
+  return collective_record(kind, bytes, ranks, nodes, row->data_type("dtype", DataType::kBfloat16));
 }
 
 // Tensors read and written by operations that differ from their family's plain pass.
@@ -343,6 +333,19 @@ OperationRecord grouped_gemm_record(int64_t groups, int64_t rows, int64_t column
       .set(Key::kReadBytes, model::whole((m * k + used * n * k * products + (layer ? m * n * 3 : 0)) * element))
       .set(Key::kWrittenBytes, model::whole((layer ? m * n * 3 + m * k : m * n) * element));
   return record;
+}
+
+OperationRecord collective_record(CollectiveKind kind, int64_t bytes, int64_t ranks, int64_t nodes, DataType type) {
+  OperationRecord record(Family::kCollective, "");
+  // NCCL counts the smaller buffer of the two.
+  if (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter)
+    bytes /= std::max<int64_t>(ranks, 1);
+  if (kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv) record.family = Family::kPointToPoint;
+  return record.set(Key::kCollective, static_cast<int64_t>(kind))
+      .set(Key::kBytes, bytes)
+      .set(Key::kRanks, ranks)
+      .set(Key::kNodes, nodes)
+      .set(Key::kDataType, number_of(type));
 }
 
 OperationRecord row_record(Family family, std::string_view operation, int64_t rows, int64_t columns, DataType type,

@@ -69,6 +69,9 @@ OperationRecord gemm_record(int64_t rows, int64_t columns, int64_t depth, DataTy
 OperationRecord grouped_gemm_record(int64_t groups, int64_t rows, int64_t columns, int64_t depth, DataType type,
                                     Operator op = Operator::kNone);
 
+// `bytes` is nccl-tests' size: for all-gather and reduce-scatter the larger buffer.
+OperationRecord collective_record(CollectiveKind kind, int64_t bytes, int64_t ranks, int64_t nodes, DataType type);
+
 // Operations of the families with rows and columns. `operation` as PyTorch calls it; names that operator_from_name()
 // does not know give Operator::kNone. Operations whose passes over memory differ from their family's carry their bytes.
 OperationRecord row_record(Family family, std::string_view operation, int64_t rows, int64_t columns, DataType type,

@@ -39,6 +39,12 @@ struct Source {
 extern const Source kCanonicalTable;
 extern const Source kAiconfiguratorGemm;
 extern const Source kAiconfiguratorAttention;
+extern const Source kAiconfiguratorExperts;
+extern const Source kAiconfiguratorLatent;
+extern const Source kNeusight;
+extern const Source kTraceKernels;
+extern const Source kTraceCopies;
+extern const Source kVidur;
 
 // A measurement of a library operation.
 Measurement measurement_of(const std::string& device, const OperationRecord& record, const char* source);
