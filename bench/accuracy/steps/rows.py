@@ -56,7 +56,7 @@ def device_of(gpu):
 
 
 def number(text, what):
-    found = re.search(r"\d+(\.\d+)?([eE][+-]?\d+)?", text or "")
+    found = re.search(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", text or "")
     if not found or float(found.group()) <= 0:
         raise Unscored(f"no {what} in the row")
     return float(found.group())
@@ -68,7 +68,7 @@ def transformer_flops(model, tokens, seq, passes, causal=True):
     layers, width = models.heads_and_layers(model)
     attention = 4 * layers * width * seq * tokens / (2 if causal else 1)
     # The backward pass of attention is two passes, whatever is trained.
-    return passes * 2 * models.matrix_parameters(model) * tokens + min(passes, 3) * attention
+    return passes * 2 * models.matrix_parameters(model) * tokens + (1 if passes == 1 else 3) * attention
 
 
 def neusight(row, r):

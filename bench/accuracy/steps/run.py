@@ -211,7 +211,8 @@ def main():
         baseline = scoring.fit_constant_efficiency(scored, peaks())
         failures = {}
         for i, row in enumerate(scored):
-            print(f"\r{i + 1} of {len(scored)}: {short(row)[:100]:<100}", end="", file=sys.stderr, flush=True)
+            if sys.stderr.isatty():
+                print(f"\r{i + 1} of {len(scored)}: {short(row)[:100]:<100}", end="", file=sys.stderr, flush=True)
             try:
                 key = traces.folder_of(row)
                 if key not in failures:
@@ -224,7 +225,8 @@ def main():
             except published.Unscored as why:
                 row.reason = str(why)
                 unscored.append(row)
-        print(file=sys.stderr)
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
     print_scores(scores, sys.stdout)
     if scores:
         print_summary(groups_of(scores), sys.stdout)

@@ -1,0 +1,121 @@
+"""Rows of published steps and the arithmetic of their scores, on small inputs whose results are computed by hand."""
+import math
+import os
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "bench", "accuracy", "steps"))
+import rows  # noqa: E402
+import scoring  # noqa: E402
+
+HEADER = ",".join(rows.COLUMNS)
+
+
+def read(*lines):
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write("\n".join((HEADER,) + lines) + "\n")
+        file.flush()
+        return rows.read(file.name)
+
+
+def neusight(gpu="NVIDIA H100 80GB HBM3", metric="fwd+bwd time", model="bert_large (HF)", value="235.983"):
+    return f'sitar-lab/NeuSight x,{model},{gpu},1,"single GPU, eager; fwd+bwd",8,512,fp32,{metric},ms,{value},,,'
+
+
+class Rows(unittest.TestCase):
+    def test_devices(self):
+        for gpu, device in [("NVIDIA A100-PCIE-40GB", "a100-pcie-40"), ("NVIDIA A100 80GB PCIe", "a100-pcie-80"),
+                            ("A100-SXM4-40GB", "a100-sxm-40"), ("A100-80GB", "a100-sxm-80"), ("A100 80GB SXM4", "a100-sxm-80"),
+                            ("NVIDIA H100 80GB HBM3", "h100-sxm"), ("LambdaCloud 1x H100 80GB PCIe", "h100-pcie"),
+                            ("LambdaBM_ENG04_1xH200_140GB_SXM_h200_v2", "h200-sxm"), ("NVIDIA L40S", "l40s"),
+                            ("LambdaCloud 1x B200 192GB SXM5", "b200-sxm"), ("LambdaCloud 1x GH200 96GB", ""),
+                            ("Tesla V100-PCIE-32GB", ""), ("NVIDIA L4", "")]:
+            self.assertEqual(rows.device_of(gpu), device, gpu)
+
+    def test_time_as_published(self):
+        (row,) = read(neusight())
+        self.assertEqual((row.reason, row.device, row.measured_ms), ("", "h100-sxm", 235.983))
+        self.assertEqual(row.arguments, "--model bert_large --batch 8 --seq 512 --mode train".split())
+
+    def test_throughput_becomes_time(self):
+        # 4 sequences of 4,096 tokens at 4,096 tokens a second: 4 s.
+        (row,) = read('foundation-model-stack/fms-acceleration scripts/benchmarks/refs/a.csv,mistralai/Mistral-7B-v0.1,A100-80GB,1,'
+                      '"HF SFTTrainer; framework none; single GPU; peft lora r=16.0 targets q_proj v_proj; x",per-device 4,'
+                      '4094.5,bfloat16,train_tokens_per_second,tokens/s/GPU,4096,24.9,,')
+        self.assertEqual(row.reason, "")
+        self.assertAlmostEqual(row.measured_ms, 4000.0)
+        self.assertEqual(row.arguments[row.arguments.index("--lora") + 1], "16")
+        self.assertEqual(row.arguments[row.arguments.index("--targets") + 1], "q_proj,v_proj")
+        self.assertEqual(row.peak_memory_gib, 24.9)
+
+    def test_batch_by_memory(self):
+        # The v2 rows of Lambda name no batch: 2,560 images on 140 GB; 3,079 images a second are 831.4 ms.
+        (row,) = read("lambdal/deeplearning-benchmark x,NVIDIA DeepLearningExamples resnet50,LambdaBM_1xH200_140GB_SXM,1,DDP,"
+                      "see scripts/config_v2,,fp16/AMP,throughput,img/s,3079.0,,,")
+        self.assertAlmostEqual(row.measured_ms, 831.44, places=2)
+
+    def test_every_single_gpu_row_has_a_verdict(self):
+        read_rows = read(neusight(gpu="NVIDIA L4"), neusight(gpu="NVIDIA A100 80GB PCIe"), neusight(value="-3"),
+                         neusight(model="switchxl4 (HF)"), "somebody/else x,m,NVIDIA L40S,1,,,,,,ms,5,,,",
+                         "somebody/else x,m,NVIDIA L40S,8,,,,,,ms,5,,,")
+        self.assertEqual([r.line for r in read_rows], [2, 3, 4, 5, 6])
+        for row, part in zip(read_rows, ["no profile", "known bad", "no time", "Switch", "no program"]):
+            self.assertIn(part, row.reason)
+            self.assertEqual((row.program, row.arguments), ("", []))
+
+    def test_missing_column_is_named(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(HEADER.replace("gpu,", "") + "\n")
+            file.flush()
+            with self.assertRaisesRegex(ValueError, "columns missing: gpu"):
+                rows.read(file.name)
+
+
+class Flops(unittest.TestCase):
+    def test_transformer(self):
+        # BERT large: a block has 4 * 1024^2 + 2 * 1024 * 4096 = 12,582,912 weights; 24 blocks and 1024 * 30522 of the output.
+        weights = 24 * 12582912 + 31254528
+        attention = 4 * 24 * 1024 * 512 * 4096
+        self.assertEqual(rows.transformer_flops("bert_large", 4096, 512, 1, causal=False), 2 * weights * 4096 + attention)
+        self.assertEqual(rows.transformer_flops("bert_large", 4096, 512, 3, causal=False), 6 * weights * 4096 + 3 * attention)
+        self.assertEqual(rows.transformer_flops("bert_large", 4096, 512, 2), 4 * weights * 4096 + 3 * attention / 2)
+
+
+def row(device, measured_ms, flops, source="a/b"):
+    return rows.Row(2, source, "", "", device, measured_ms=measured_ms, flops=flops, peak="bf16")
+
+
+class Scoring(unittest.TestCase):
+    PEAKS = {("p", "bf16"): 1e12, ("q", "bf16"): 2e12}
+
+    def test_constant_efficiency_leaves_the_row_out(self):
+        # On p: efficiencies 0.5, 0.2, 0.8 of 1 TFLOP/s.
+        group = [row("p", 1000, 0.5e12), row("p", 1000, 0.2e12), row("p", 1000, 0.8e12)]
+        times = scoring.fit_constant_efficiency(group, self.PEAKS)
+        self.assertAlmostEqual(times[id(group[0])], 1e3 * 0.5 / math.sqrt(0.2 * 0.8))  # 1,250 ms
+        self.assertAlmostEqual(times[id(group[1])], 1e3 * 0.2 / math.sqrt(0.5 * 0.8))
+
+    def test_constant_efficiency_borrows_from_another_device(self):
+        # The only row on q takes the efficiency 0.5 from p: 1e12 / (2e12 * 0.5) = 1 s. A row alone in its source has none.
+        group = [row("p", 1000, 0.5e12), row("q", 700, 1e12), row("p", 100, 1e11, source="c/d")]
+        times = scoring.fit_constant_efficiency(group, self.PEAKS)
+        self.assertAlmostEqual(times[id(group[1])], 1000)
+        self.assertNotIn(id(group[2]), times)
+
+    def test_summary(self):
+        scores = [scoring.Score(row("p", 100, 1), 105, 90, 110, baseline_ms=150), scoring.Score(row("p", 200, 1), 160, 150, 190)]
+        figures = scoring.summary(scores)
+        self.assertAlmostEqual(figures["mean_error"], (0.05 + 0.20) / 2)
+        self.assertAlmostEqual(figures["bias"], (0.05 - 0.20) / 2)
+        self.assertEqual((figures["within_10_percent"], figures["coverage"]), (0.5, 0.5))
+        self.assertAlmostEqual(figures["baseline_mean_error"], 0.5)
+
+    def test_host_share(self):
+        score = scoring.Score(row("p", 1, 1), 10, 1, 1, parts_ms={"compute": 6, "host_bound": 3, "idle": 1})
+        self.assertAlmostEqual(score.host_share, 0.4)
+
+
+if __name__ == "__main__":
+    unittest.main()
