@@ -51,12 +51,15 @@ uint64_t Report::rows_refused() const {
 std::string Report::text() const {
   std::string text;
   for (const auto& [name, source] : sources_) {
-    text += name + ": " + std::to_string(source.used) + " of " + rows_text(source.rows) + " in " +
-            std::to_string(source.files) + (source.files == 1 ? " file" : " files");
+    text += name + ":";
+    if (source.files > 0)
+      text += " " + std::to_string(source.used) + " of " + rows_text(source.rows) + " in " +
+              std::to_string(source.files) + (source.files == 1 ? " file" : " files");
+    if (source.files > 0 && source.disagreements > 0) text += ";";
     if (source.disagreements > 0) {
       char factor[32];
       std::snprintf(factor, sizeof(factor), "%.2f", source.largest_factor);
-      text += "; " + std::to_string(source.disagreements) +
+      text += " " + std::to_string(source.disagreements) +
               " operations measured more than once disagree, by up to a factor of " + factor + ": their median is used";
     }
     text += '\n';

@@ -14,15 +14,23 @@ namespace {
 namespace fs = std::filesystem;
 
 // In the order they are asked. Tables of our own schema come last: they are recognised by the start of their name.
-const Source* const kSources[] = {&kAiconfiguratorGemm,
-                                  &kAiconfiguratorAttention,
-                                  &kAiconfiguratorExperts,
-                                  &kAiconfiguratorLatent,
-                                  &kNeusight,
-                                  &kTraceKernels,
-                                  &kTraceCopies,
-                                  &kVidur,
-                                  &kCanonicalTable};
+const Source* const kSources[] = {
+    &kAiconfiguratorGemm,
+    &kAiconfiguratorAttention,
+    &kAiconfiguratorExperts,
+    &kAiconfiguratorLatent,
+    &kAiconfiguratorCollectives,
+    &kCollectiveTable,
+    &kNeusight,
+    &kVidur,
+    &kSimumax,
+    &kFlashAttention,
+    &kLigerBenchmarks,
+    &kTraceKernels,
+    &kTraceCopies,
+    &kSetAside,
+    &kCanonicalTable,
+};
 
 bool is_table(const std::string& name) { return name.ends_with(".csv") || name.ends_with(".csv.gz"); }
 

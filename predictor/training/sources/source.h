@@ -45,6 +45,12 @@ extern const Source kNeusight;
 extern const Source kTraceKernels;
 extern const Source kTraceCopies;
 extern const Source kVidur;
+extern const Source kSimumax;
+extern const Source kFlashAttention;
+extern const Source kLigerBenchmarks;
+extern const Source kCollectiveTable;
+extern const Source kAiconfiguratorCollectives;
+extern const Source kSetAside;
 
 // A measurement of a library operation.
 Measurement measurement_of(const std::string& device, const OperationRecord& record, const char* source);
