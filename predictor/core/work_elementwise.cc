@@ -30,109 +30,19 @@ std::string_view inside(std::string_view text, size_t open) {
   return {};
 }
 
-// What one call of a functor takes in and gives out.
-struct Signature {
-  int inputs = -1;         // -1: unknown
-  double input_bytes = 0;  // of all inputs
-  double output_bytes = 0;
-  DataType type = DataType::kNone;
-};
-
-std::vector<std::string_view> argument_list(std::string_view text) {
-  // parse_kernel_name() splits a parameter list wherever it stands.
-  std::string call = "f(" + std::string(text) + ")";
-  const KernelName parsed = parse_kernel_name(call);
-  std::vector<std::string_view> arguments;
-  for (std::string_view parameter : parsed.parameters) {
-    size_t at = static_cast<size_t>(parameter.data() - call.data()) - 2;
-    arguments.push_back(text.substr(at, parameter.size()));
-  }
-  return arguments;
-}
-
-void add_inputs(Signature* signature, std::string_view list) {
-  signature->inputs = 0;
-  for (std::string_view argument : argument_list(list)) {
-    const uint32_t bytes = element_bytes_in(argument);
-    if (bytes == 0) continue;
-    ++signature->inputs;
-    signature->input_bytes += bytes;
-    if (signature->type == DataType::kNone) signature->type = first_type_in(argument);
-  }
-}
-
-// "...::{lambda(float, float)#1}": the innermost lambda. It returns what it takes, or a truth value, which its name
-// does not say.
-bool lambda_signature(std::string_view functor, Signature* signature) {
-  size_t at = functor.rfind("{lambda(");
-  if (at == kNotFound) return false;
-  add_inputs(signature, inside(functor, at + 7));
-  signature->output_bytes = signature->inputs > 0 ? signature->input_bytes / signature->inputs : 0;
-  // Copies with conversion name both types: converting_copy_kernel_cuda<source, destination>.
-  constexpr std::string_view kConversion = "converting_copy_kernel_cuda<";
-  const size_t conversion = functor.find(kConversion);
-  if (conversion != kNotFound) {
-    const auto types = argument_list(inside(functor, conversion + kConversion.size() - 1));
-    if (types.size() == 2 && element_bytes_in(types[1]) > 0) signature->output_bytes = element_bytes_in(types[1]);
-  }
-  return true;
-}
-
-// "__nv_hdl_wrapper_t<..., __nv_dl_tag<...>, float (float, float), captured...>": how host compilers see the same
-// lambdas.
-bool wrapper_signature(std::string_view functor, Signature* signature) {
-  size_t at = functor.find("__nv_hdl_wrapper_t<");
-  if (at == kNotFound) return false;
-  const KernelName wrapper = parse_kernel_name(functor.substr(at));
-  constexpr size_t kSignatureArgument = 4;
-  std::string_view call = wrapper.argument(kSignatureArgument);
-  size_t open = call.find(" (");
-  if (open == kNotFound) return false;
-  add_inputs(signature, inside(call, open + 1));
-  signature->output_bytes = element_bytes_in(call.substr(0, open));
-  if (signature->type == DataType::kNone) signature->type = first_type_in(call.substr(0, open));
-  return true;
-}
-
-// Functor classes of BinaryInternal.h and Loops.cuh: <first, second, result, operation>, bound to a scalar or not.
-bool class_signature(std::string_view functor, Signature* signature) {
-  const KernelName parsed = parse_kernel_name(functor);
-  const std::string_view leaf = parsed.leaf;
-  const std::string_view first = parsed.argument(0), second = parsed.argument(1), result = parsed.argument(2);
-  signature->type = first_type_in(functor);
-  const double each = element_bytes_in(functor);
-  if (leaf == "BinaryFunctor" || leaf == "AUnaryFunctor" || leaf == "BUnaryFunctor") {
-    signature->inputs = leaf == "BinaryFunctor" ? 2 : 1;
-    if (leaf != "AUnaryFunctor") signature->input_bytes += element_bytes_in(first);
-    if (leaf != "BUnaryFunctor") signature->input_bytes += element_bytes_in(second);
-    signature->output_bytes = element_bytes_in(result);
-    return each > 0;
-  }
-  if (leaf.starts_with("Fill") || leaf.ends_with("FillFunctor")) {
-    signature->inputs = 0;
-  } else if (leaf == "CUDAFunctor_add" || leaf == "AddFunctor" || leaf == "MulFunctor" || leaf == "DivFunctor") {
-    signature->inputs = 2;
-  } else {
-    signature->inputs = 1;
-  }
-  signature->input_bytes = signature->inputs * each;
-  signature->output_bytes = each;
-  return each > 0;
-}
-
-Signature signature_of(std::string_view functor) {
-  Signature signature;
-  if (lambda_signature(functor, &signature) && signature.type != DataType::kNone) return signature;
-  signature = Signature();
-  if (wrapper_signature(functor, &signature) && signature.type != DataType::kNone) return signature;
-  signature = Signature();
-  class_signature(functor, &signature);
-  return signature;
-}
-
 // Elements a thread of these kernels handles (thread_work_size() of thread_constants.h), for launches without recorded
 // arguments.
 constexpr double kElementsOfThread = 4;
+
+// Vectorised kernels since PyTorch 2.7, which name std::array: more for narrow elements (elems_per_thread() of
+// thread_constants.h, calc_io_size() of CUDALoops.cuh).
+double vectorised_elements_of_thread(std::string_view functor, std::string_view array) {
+  if (!array.starts_with("std::array")) return kElementsOfThread;
+  const FunctorSignature signature = functor_signature(functor);
+  const double input = signature.inputs > 0 ? signature.input_bytes : signature.output_bytes;
+  const double bytes = std::min(input, signature.output_bytes);
+  return bytes <= 0 || bytes >= 4 ? kElementsOfThread : bytes >= 2 ? 8 : 16;
+}
 
 double element_count(const LaunchContext& context, double elements_of_thread) {
   const double most = context.threads() * elements_of_thread;
@@ -142,16 +52,33 @@ double element_count(const LaunchContext& context, double elements_of_thread) {
 
 bool is_fill(std::string_view functor) { return functor.find("FillFunctor") != kNotFound; }
 
-// elementwise kernels whose pointer array says how many tensors there are, the output first.
-void array_kernel(const LaunchContext& context, std::string_view functor, long tensors, double elements_of_thread,
-                  Work* work) {
-  Signature signature = signature_of(functor);
+// Backward passes of activations are elementwise kernels of their own.
+void note_operation(std::string_view functor, const FunctorSignature& signature, int inputs, Work* work) {
+  if (is_fill(functor)) return;
+  set_operator(work, functor_operator(functor, inputs));
+  if (contains(functor, "ackward")) work->shape.set(Key::kDirection, 1);
+  if (signature.type == DataType::kNone) work->guessed = true;
+}
+
+// Elementwise kernels whose pointer array says how many tensors there are, the `outputs` first. `casts`: tensors of
+// other types than the functor's are loaded or stored (memory::LoadWithCast, StoreWithCast), which types is an argument
+// that is not recorded: mixed precision makes them, so of 32-bit functors one tensor is taken to have 16 bits.
+void array_kernel(const LaunchContext& context, std::string_view functor, long tensors, long outputs, bool casts,
+                  double elements_of_thread, Work* work) {
+  FunctorSignature signature = functor_signature(functor);
+  const FunctorSignature known = signature;
   if (signature.type == DataType::kNone) signature.type = DataType::kFloat32;
-  double each = signature.output_bytes > 0 ? signature.output_bytes : data_type_bits(signature.type) / 8.0;
-  double inputs = std::max<double>(static_cast<double>(tensors) - 1, 0);
-  double input_each = signature.inputs > 0 ? signature.input_bytes / signature.inputs : each;
+  const double each = signature.output_bytes > 0 ? signature.output_bytes : data_type_bits(signature.type) / 8.0;
+  const long inputs = std::max(tensors - outputs, 0L);
+  double read =
+      signature.inputs == inputs
+          ? signature.input_bytes
+          : static_cast<double>(inputs) * (signature.inputs > 0 ? signature.input_bytes / signature.inputs : each);
+  constexpr double kNarrowed_bytes = 2;
+  if (casts && signature.type == DataType::kFloat32 && read > kNarrowed_bytes) read -= kNarrowed_bytes;
   set_streaming(work, is_fill(functor) ? Family::kFill : Family::kElementwise, signature.type,
-                element_count(context, elements_of_thread), inputs * input_each, each);
+                element_count(context, elements_of_thread), read, static_cast<double>(outputs) * each);
+  note_operation(functor, known, static_cast<int>(inputs), work);
 }
 
 // The general form over strided tensors: the functor sits inside gpu_kernel_impl's lambda.
@@ -162,7 +89,8 @@ void strided_kernel(const LaunchContext& context, std::string_view argument, Wor
     size_t open = argument.find('<', implementation);
     if (open != kNotFound) functor = inside(argument, open);
   }
-  Signature signature = signature_of(functor);
+  FunctorSignature signature = functor_signature(functor);
+  const FunctorSignature known = signature;
   if (signature.type == DataType::kNone) {
     signature.type = DataType::kFloat32;
     signature.inputs = 1;
@@ -171,6 +99,97 @@ void strided_kernel(const LaunchContext& context, std::string_view argument, Wor
   set_streaming(work, is_fill(functor) ? Family::kFill : Family::kElementwise, signature.type,
                 element_count(context, kElementsOfThread), signature.input_bytes, signature.output_bytes);
   work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
+  note_operation(functor, known, signature.inputs, work);
+}
+
+bool unrolled_kernel(const LaunchContext& context, Work* work) {
+  const auto& arguments = context.name.template_arguments;
+  long tensors = 1, outputs = 1;
+  bool casts = false;
+  if (context.name.leaf == "unrolled_elementwise_kernel_for_multi_outputs")
+    outputs = std::max(number_in(context.name.argument(0), 1), 1L);
+  for (std::string_view argument : arguments) {
+    tensors = std::max(tensors, pointers_in(argument));
+    casts = casts || contains(argument, "LoadWithCast<") || contains(argument, "StoreWithCast<");
+  }
+  for (std::string_view argument : arguments) {
+    // The functor is the first type that is neither a count nor the pointer array.
+    if (number_in(argument, -1) >= 0 || pointers_in(argument) > 0) continue;
+    array_kernel(context, argument, tensors, outputs, casts, kElementsOfThread, work);
+    // One element at a time, often with a cast: as slow as strided access.
+    work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
+    return true;
+  }
+  return false;
+}
+
+bool dropout_kernel(const LaunchContext& context, Work* work) {
+  // fused_dropout_kernel: (input, result, mask, element count, ...), a mask of one byte each; masked_scale_kernel is
+  // its backward pass.
+  const DataType type = type_named(context.name.argument(0));
+  const double elements = static_cast<double>(context.scalar(0, whole(context.threads() * kElementsOfThread)));
+  const bool backward = context.name.leaf == "masked_scale_kernel";
+  set_operation(work, Family::kElementwise, Operator::kDropout, type == DataType::kNone ? DataType::kFloat32 : type, 1,
+                elements, backward);
+  return true;
+}
+
+// Copies of a matrix that change its layout or cut a triangle out of it.
+bool matrix_copy_kernel(const LaunchContext& context, Work* work) {
+  const bool triangle = contains(context.name.leaf, "triu_tril_kernel");
+  // triu_tril: (result, input, diagonal, elements, row length), its first two as structures of sizes and strides;
+  // transpose_copy_tiled_kernel: (source, destination, rows, columns, strides).
+  double elements = context.threads() * kElementsOfThread;
+  const int64_t first = context.scalar(triangle ? 1 : 0, 0), second = context.scalar(1, 0);
+  work->guessed = first <= 0;
+  if (triangle && first > 0) elements = static_cast<double>(first);
+  if (!triangle && first > 0 && second > 0) elements = static_cast<double>(first) * static_cast<double>(second);
+  const bool guessed = work->guessed;
+  const DataType type = first_type_in(context.name.argument(0));
+  set_operation(work, Family::kElementwise, Operator::kCopy, type == DataType::kNone ? DataType::kFloat32 : type, 1,
+                elements, false);
+  work->guessed = guessed;
+  return true;
+}
+
+// Elementwise kernels outside TensorIterator: (element count, ...).
+bool counted_kernel(const LaunchContext& context, Work* work) {
+  const std::string_view leaf = context.name.leaf;
+  const DataType type = first_type_in(context.name.argument(0));
+  const double elements = element_count(context, 1);
+  if (leaf == "glu_backward_kernel") {
+    set_operation(work, Family::kElementwise, Operator::kGatedActivation, type, 1, elements, true);
+    return true;
+  }
+  if (leaf.starts_with("kernelPointwiseApply")) {  // (structures of sizes and strides, element count, ...)
+    const double tensors = static_cast<double>(number_in(leaf.substr(leaf.size() - 1), 2));
+    const double count = static_cast<double>(context.scalar(0, whole(context.threads())));
+    const double bytes = 4;
+    set_streaming(work, Family::kElementwise, DataType::kFloat32, count, (tensors - 1) * bytes, bytes);
+    set_operator(work, Operator::kTanh);
+    return true;
+  }
+  return false;
+}
+
+// Fills with numbers made on the way: arange, linspace, random numbers.
+bool generator_kernel(const LaunchContext& context, Work* work) {
+  const std::string_view leaf = context.name.leaf;
+  if (leaf == "elementwise_kernel_with_index") {  // arange and its like: (element count, functor, result)
+    const uint32_t bytes = element_bytes_in(context.name.argument(1));
+    set_streaming(work, Family::kFill, DataType::kInt64, element_count(context, kElementsOfThread), 0,
+                  bytes == 0 ? 8 : bytes);
+    return true;
+  }
+  if (contains(leaf, "distribution_elementwise_grid_stride_kernel") || contains(leaf, "distribution_binary_") ||
+      leaf.starts_with("distribution_")) {
+    const DataType type = type_named(context.name.argument(0));
+    const double unroll = static_cast<double>(number_in(context.name.argument(1), 4));
+    set_streaming(work, Family::kRandom, type == DataType::kNone ? DataType::kFloat32 : type,
+                  element_count(context, unroll), 0, type == DataType::kFloat64 ? 8 : 4);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -180,58 +199,24 @@ bool elementwise_work(const LaunchContext& context, Work* work) {
   const auto& arguments = context.name.template_arguments;
   if (leaf == "vectorized_elementwise_kernel" || leaf == "vectorized_templated_elementwise_kernel") {
     const double vector = static_cast<double>(number_in(context.name.argument(0), 4));
-    array_kernel(context, context.name.argument(1), std::max(pointers_in(context.name.argument(2)), 1L),
-                 std::max(kElementsOfThread, vector), work);
+    const std::string_view functor = context.name.argument(1), array = context.name.argument(2);
+    array_kernel(context, functor, std::max(pointers_in(array), 1L), 1,
+                 leaf == "vectorized_templated_elementwise_kernel",
+                 std::max(vectorised_elements_of_thread(functor, array), vector), work);
     return true;
   }
   if (leaf == "unrolled_elementwise_kernel" || leaf == "unrolled_elementwise_kernel_for_multi_outputs" ||
-      leaf == "unrolled_templated_elementwise_kernel") {
-    long tensors = 1;
-    for (std::string_view argument : arguments) tensors = std::max(tensors, pointers_in(argument));
-    for (std::string_view argument : arguments) {
-      // The functor is the first type that is neither a count nor the pointer array.
-      if (number_in(argument, -1) >= 0 || pointers_in(argument) > 0) continue;
-      array_kernel(context, argument, tensors, kElementsOfThread, work);
-      // One element at a time, often with a cast: as slow as strided access.
-      work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
-      return true;
-    }
-    return false;
-  }
+      leaf == "unrolled_templated_elementwise_kernel")
+    return unrolled_kernel(context, work);
   if (leaf == "elementwise_kernel" && arguments.size() >= 3) {
     strided_kernel(context, arguments[2], work);
     return true;
   }
-  if (leaf == "elementwise_kernel_with_index") {  // arange and its like: written only
-    const uint32_t bytes = element_bytes_in(context.name.argument(1));
-    set_streaming(work, Family::kFill, DataType::kInt64, element_count(context, kElementsOfThread), 0,
-                  bytes == 0 ? 8 : bytes);
-    return true;
-  }
-  if (leaf == "distribution_elementwise_grid_stride_kernel") {
-    const DataType type = type_named(context.name.argument(0));
-    const double unroll = static_cast<double>(number_in(context.name.argument(1), 4));
-    set_streaming(work, Family::kRandom, type == DataType::kNone ? DataType::kFloat32 : type,
-                  element_count(context, unroll), 0, type == DataType::kFloat64 ? 8 : 4);
-    return true;
-  }
-  if (leaf == "fused_dropout_kernel_vec" || leaf == "fused_dropout_kernel" || leaf == "masked_scale_kernel") {
-    const DataType type = type_named(context.name.argument(0));
-    const double bytes = std::max(data_type_bits(type) / 8.0, 2.0);
-    const double elements = static_cast<double>(context.scalar(0, whole(context.threads() * kElementsOfThread)));
-    set_streaming(work, Family::kRandom, type, elements, bytes, bytes + 1);  // and a mask of one byte each
-    return true;
-  }
-  if (leaf == "transpose_copy_tiled_kernel" || leaf == "triu_tril_kernel") {
-    // triu_tril: (result, input, diagonal, elements, row length).
-    const double bytes = std::max<double>(element_bytes_in(context.name.argument(0)), 1);
-    const int64_t recorded = leaf == "triu_tril_kernel" ? context.scalar(1, 0) : 0;
-    const double elements = recorded > 0 ? static_cast<double>(recorded) : context.threads() * kElementsOfThread;
-    set_streaming(work, Family::kElementwise, type_named(context.name.argument(0)), elements, bytes, bytes);
-    work->guessed = recorded <= 0;
-    return true;
-  }
-  return false;
+  if (leaf == "fused_dropout_kernel_vec" || leaf == "fused_dropout_kernel" || leaf == "masked_scale_kernel")
+    return dropout_kernel(context, work);
+  if (leaf.starts_with("transpose_copy_tiled_kernel") || contains(leaf, "triu_tril_kernel"))
+    return matrix_copy_kernel(context, work);
+  return counted_kernel(context, work) || generator_kernel(context, work);
 }
 
 }  // namespace maya::model

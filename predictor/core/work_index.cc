@@ -1,163 +1,109 @@
-// PyTorch kernels that move elements by index: gather and scatter (IndexKernelUtils.cu, ScatterGatherKernel.cu,
-// Indexing.cu), embedding (Embedding.cu, EmbeddingBackwardKernel.cu), concatenation (Shape.cu), pooling and
-// up-sampling, sort and scan (CUB and Sort.cu).
+// PyTorch kernels that move elements by index or into another layout: gather and scatter (IndexKernel.cu,
+// ScatterGatherKernel.cu), concatenation (Shape.cu), padding and rolling.
 #include <algorithm>
 
-#include "predictor/core/launch_context.h"
+#include "predictor/core/work_counted.h"
 
 namespace maya::model {
 namespace {
-
-constexpr size_t kNotFound = std::string_view::npos;
-
-double element_bytes(std::string_view argument, double otherwise) {
-  const uint32_t bytes = element_bytes_in(argument);
-  return bytes == 0 ? otherwise : bytes;
-}
-
-void set_guess(const LaunchContext& context, Work* work, Family family, double elements_of_thread, double bytes,
-               bool backward) {
-  set_streaming(work, family, first_type_in(context.name.argument(0)), context.threads() * elements_of_thread, bytes,
-                bytes);
-  work->shape.set(Key::kDirection, backward ? 1 : 0);
-  work->guessed = true;
-}
-
-bool embedding_work(const LaunchContext& context, Work* work) {
-  const KernelName& name = context.name;
-  if (name.leaf == "vectorized_gather_kernel") {
-    // (out, input, indices, number of indices, bytes of a slice, ...)
-    const int64_t indices = context.scalar_at(24, 0), slice = context.scalar_at(32, 0);
-    if (indices > 0 && slice > 0) {
-      set_streaming(work, Family::kEmbedding, DataType::kUint8,
-                    static_cast<double>(indices) * static_cast<double>(slice), 1, 1);
-      return true;
-    }
-    set_guess(context, work, Family::kEmbedding, 1, static_cast<double>(number_in(name.argument(0), 16)), false);
-    return true;
-  }
-  if (name.leaf == "indexSelectLargeIndex" || name.leaf == "indexSelectSmallIndex") {
-    // (destination, source, indices, dimension, dimension, total size, ...): after three structures.
-    const int64_t elements = context.scalar(2, 0);
-    const double bytes = element_bytes(name.argument(0), 4);
-    if (elements > 0 && name.leaf == "indexSelectLargeIndex") {
-      set_streaming(work, Family::kEmbedding, type_named(name.argument(0)), static_cast<double>(elements), bytes,
-                    bytes);
-      return true;
-    }
-    set_guess(context, work, Family::kEmbedding, 4, bytes, false);
-    return true;
-  }
-  if (name.leaf == "embedding_backward_feature_kernel") {
-    // (indices, gradient, weight's gradient, n, stride, padding): reads the gradient, reads and writes as much of the
-    // weight's.
-    const double bytes = element_bytes(name.argument(0), 4);
-    const int64_t rows = context.scalar_at(24, 0), columns = context.scalar_at(32, 0);
-    if (rows > 0 && columns > 0) {
-      set_streaming(work, Family::kEmbedding, type_named(name.argument(0)),
-                    static_cast<double>(rows) * static_cast<double>(columns), 2 * bytes, bytes);
-      work->shape.set(Key::kDirection, 1).set(Key::kRows, rows).set(Key::kColumns, columns);
-      return true;
-    }
-    set_guess(context, work, Family::kEmbedding, 32, bytes, true);
-    return true;
-  }
-  constexpr std::string_view kParts[] = {"compute_grad_weight",
-                                         "sum_and_scatter",
-                                         "EmbeddingBag_",
-                                         "indexing_backward_kernel",
-                                         "embedding_",
-                                         "krn_partial",
-                                         "compute_num_of_partial_segments"};
-  for (std::string_view part : kParts)
-    if (name.leaf.find(part) != kNotFound) {
-      set_guess(context, work, Family::kEmbedding, 4, element_bytes(name.argument(0), 4), true);
-      return true;
-    }
-  return false;
-}
 
 bool gather_work(const LaunchContext& context, Work* work) {
   const KernelName& name = context.name;
   if (name.leaf == "index_elementwise_kernel" || name.leaf == "_scatter_gather_elementwise_kernel") {
     // (element count, functor): an element and its index read, an element written.
-    const double bytes = element_bytes(name.argument(2), 4);
+    const double bytes = bytes_in(name.argument(2), 4);
     const double of_thread = static_cast<double>(number_in(name.argument(1), 4));
     const double elements = static_cast<double>(context.scalar_at(0, whole(context.threads() * of_thread)));
-    set_streaming(work, Family::kIndex, first_type_in(name.argument(2)), elements, bytes + 8, bytes);
+    const DataType type = first_type_in(name.argument(2));
+    set_streaming(work, Family::kIndex, type == DataType::kNone ? DataType::kFloat32 : type, elements, bytes + 8,
+                  bytes);
+    if (contains(name.argument(2), "add") || contains(name.argument(2), "Add")) work->shape.set(Key::kDirection, 1);
     return true;
   }
-  constexpr std::string_view kParts[] = {"scatter_kernel",  "indexFunc",         "cuda_take_put_kernel",
-                                         "masked_scatter",  "roll_cuda_kernel",  "reflection_pad",
-                                         "replication_pad", "kernelHistogram1D", "write_indices",
-                                         "flag_kernel",     "searchsorted",      "linearize_index",
-                                         "bucketize"};
-  for (std::string_view part : kParts)
-    if (name.leaf.find(part) != kNotFound) {
-      set_guess(context, work, Family::kIndex, 4, element_bytes(name.argument(0), 4), false);
-      return true;
-    }
   return false;
 }
 
-// A block of CatArrayBatchedCopy walks over its input in grid strides; grids hold about two passes of 16 bytes a
-// thread.
+constexpr CountedKernel kKernels[] = {
+    // (result, source, indices, indices, row length, ...): adds rows in place
+    {"tma_scatter_kernel", Family::kIndex, true, {kScalar0 | kScalar1, 0, 2}, {kScalar0 | kScalar1}},
+    {"roll_cuda_kernel", Family::kIndex, false, {kScalar0}, {kScalar0}},
+    // (keys, permutation, mask, count, ...): looks at every key, moves few
+    {"randperm_handle_duplicate_keys_kernel", Family::kRandom, false, {kScalar1}, {}},
+    // A thread an element of the padded image.
+    {"reflection_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
+    {"replication_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
+};
+
+// Shape.cu's metadata for one launch of CatArrayBatchedCopy*<type, index, dimensions, tensors, strides, ...>(result,
+// metadata, ...): const T* input[n]; index offset[n], dimension size[n], elements[n]; ...
+double recorded_concatenation(const LaunchContext& context) {
+  const KernelName& name = context.name;
+  const auto tensors = static_cast<uint32_t>(std::clamp(number_in(name.argument(3), 0), 0L, 1024L));
+  const uint32_t index_bytes = contains(name.argument(1), "long") ? 8 : 4;
+  constexpr uint32_t kResult_bytes = 8, kPointer_bytes = 8;
+  const uint32_t first = kResult_bytes + tensors * (kPointer_bytes + 2 * index_bytes);
+  const uint32_t inputs = context.launch.grid[1];  // a row of blocks an input
+  double sum = 0, known = 0;
+  for (; known < inputs; ++known) {
+    const int64_t elements = context.scalar_at(first + static_cast<uint32_t>(known) * index_bytes, 0);
+    if (elements <= 0) break;
+    sum += static_cast<double>(elements);
+  }
+  return known > 0 ? sum / known * inputs : 0;
+}
+
 bool concatenation_work(const LaunchContext& context, Work* work) {
-  if (!context.name.leaf.starts_with("CatArrayBatchedCopy")) return false;
-  constexpr double kThread_bytes = 32;
-  set_streaming(work, Family::kCopy, first_type_in(context.name.argument(0)), context.threads(), kThread_bytes,
-                kThread_bytes);
-  work->guessed = true;
+  const std::string_view leaf = context.name.leaf;
+  if (!leaf.starts_with("CatArrayBatchedCopy")) return false;
+  const double each = bytes_in(context.name.argument(0), 4);
+  // Of the forms for contiguous inputs a thread copies 16 bytes of the longest input; getCatGridContig() caps the grid
+  // at 32 blocks a multiprocessor. The general form has two blocks a multiprocessor whatever the sizes.
+  const bool contiguous = contains(leaf, "_contig") || contains(leaf, "_aligned") || contains(leaf, "_vectorized");
+  constexpr uint32_t kUncapped_blocks = 32 * 80;
+  constexpr double kThread_bytes = 16, kGuessedThread_bytes = 32;
+  double elements = recorded_concatenation(context);
+  const bool guessed = elements <= 0 && !(contiguous && context.launch.grid[0] < kUncapped_blocks);
+  if (elements <= 0) elements = context.threads() * (guessed ? kGuessedThread_bytes : kThread_bytes) / each;
+  const DataType type = first_type_in(context.name.argument(0));
+  set_streaming(work, Family::kCopy, type == DataType::kNone ? DataType::kFloat32 : type, elements, each, each);
+  set_operator(work, Operator::kConcatenate);
+  work->guessed = guessed;
   return true;
 }
 
-bool sort_work(const LaunchContext& context, Work* work) {
-  constexpr std::string_view kParts[] = {"RadixSort",
-                                         "radixSort",
-                                         "bitonicSort",
-                                         "MergeSort",
-                                         "mergeSort",
-                                         "DeviceScan",
-                                         "tensor_kernel_scan",
-                                         "topk",
-                                         "gatherTopK",
-                                         "computeBlockDigitCounts",
-                                         "DeviceSelect",
-                                         "DeviceCompact",
-                                         "DeviceReduceByKey",
-                                         "UniqueByKey",
-                                         "ScanByKey",
-                                         "sort_postprocess",
-                                         "fill_reverse_indices",
-                                         "gatherKthValue",
-                                         "gatherMedian",
-                                         "multinomial",
-                                         "calc_block_sums",
-                                         "final_scan_kernel"};
-  for (std::string_view part : kParts)
-    if (context.name.qualified.find(part) != kNotFound) {
-      set_guess(context, work, Family::kSort, 8, 8, false);
-      return true;
-    }
-  return false;
-}
-
-bool pooling_work(const LaunchContext& context, Work* work) {
-  constexpr std::string_view kParts[] = {"pool", "upsample_", "grid_sampler", "im2col", "col2im", "vol2col"};
-  for (std::string_view part : kParts)
-    if (context.name.leaf.find(part) != kNotFound) {
-      const bool backward = context.name.leaf.find("ackward") != kNotFound;
-      set_guess(context, work, Family::kPooling, 2, element_bytes(context.name.argument(0), 4), backward);
-      return true;
-    }
-  return false;
-}
+// Kernels without a rule of their own: their sizes are guessed from the grid.
+constexpr std::string_view kParts[] = {"scatter_kernel",
+                                       "indexFunc",
+                                       "cuda_take_put_kernel",
+                                       "masked_scatter",
+                                       "kernelHistogram1D",
+                                       "write_indices",
+                                       "flag_kernel",
+                                       "searchsorted",
+                                       "linearize_index",
+                                       "bucketize",
+                                       "to_dense_representation",
+                                       "index_put",
+                                       "index_add",
+                                       "index_copy",
+                                       "index_fill"};
 
 }  // namespace
 
 bool index_work(const LaunchContext& context, Work* work) {
-  return embedding_work(context, work) || gather_work(context, work) || concatenation_work(context, work) ||
-         sort_work(context, work) || pooling_work(context, work);
+  if (gather_work(context, work) || concatenation_work(context, work) || counted_work(kKernels, context, work))
+    return true;
+  for (std::string_view part : kParts) {
+    if (!contains(context.name.leaf, part)) continue;
+    constexpr double kElementsOfThread = 4;
+    const double bytes = bytes_in(context.name.argument(0), 4);
+    const DataType type = first_type_in(context.name.argument(0));
+    set_streaming(work, Family::kIndex, type == DataType::kNone ? DataType::kFloat32 : type,
+                  context.threads() * kElementsOfThread, bytes, bytes);
+    work->guessed = true;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace maya::model

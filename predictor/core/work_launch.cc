@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "predictor/core/launch_context.h"
+#include "predictor/core/work_passes.h"
 
 namespace maya {
 namespace model {
@@ -56,6 +57,35 @@ void set_streaming(Work* work, Family family, DataType type, double elements, do
   work->shape.set(Key::kElements, whole(elements)).set(Key::kDataType, static_cast<int64_t>(type));
 }
 
+void set_operation(Work* work, Family family, Operator op, DataType type, double rows, double columns, bool backward) {
+  const Traffic traffic = traffic_of(family, op, type, rows, columns, backward);
+  work->family = family;
+  work->type = type;
+  work->flops = rows * columns;
+  work->read_bytes = traffic.read_bytes;
+  work->written_bytes = traffic.written_bytes;
+  work->shape.family = family;
+  work->shape.set(Key::kElements, whole(rows * columns))
+      .set(Key::kRows, whole(rows))
+      .set(Key::kColumns, whole(columns))
+      .set(Key::kDataType, static_cast<int64_t>(type))
+      .set(Key::kDirection, backward ? 1 : 0)
+      .set(Key::kOperator, static_cast<int64_t>(op));
+}
+
+bool tile_in(std::string_view text, int64_t least, int64_t most, int64_t* first, int64_t* second) {
+  const auto digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  for (size_t at = text.find('x'); at != std::string_view::npos; at = text.find('x', at + 1)) {
+    size_t begin = at, end = at + 1;
+    while (begin > 0 && digit(begin - 1)) --begin;
+    while (digit(end)) ++end;
+    *first = number_in(text.substr(begin, at - begin), 0);
+    *second = number_in(text.substr(at + 1, end - at - 1), 0);
+    if (*first >= least && *second >= least && *first <= most && *second <= most) return true;
+  }
+  return false;
+}
+
 }  // namespace model
 
 Work work_of(const LaunchView& launch, std::string_view demangled) {
@@ -65,9 +95,21 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
     demangled = own;
   }
   const model::LaunchContext context{launch, demangled, model::parse_kernel_name(demangled)};
-  constexpr bool (*kRecognisers[])(const model::LaunchContext&, Work*) = {
-      model::triton_work,       model::elementwise_work,      model::row_work,   model::index_work,
-      model::multi_tensor_work, model::attention_kernel_work, model::matrix_work};
+  constexpr bool (*kRecognisers[])(const model::LaunchContext&, Work*) = {model::triton_work,
+                                                                          model::elementwise_work,
+                                                                          model::norm_work,
+                                                                          model::softmax_work,
+                                                                          model::reduction_work,
+                                                                          model::embedding_work,
+                                                                          model::index_work,
+                                                                          model::sort_work,
+                                                                          model::multi_tensor_work,
+                                                                          model::pooling_work,
+                                                                          model::attention_kernel_work,
+                                                                          model::convolution_kernel_work,
+                                                                          model::matrix_work,
+                                                                          model::collective_kernel_work,
+                                                                          model::library_work};
   for (auto* recognise : kRecognisers) {
     Work work;
     if (recognise(context, &work)) return work;

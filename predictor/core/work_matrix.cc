@@ -8,34 +8,17 @@
 namespace maya::model {
 namespace {
 
-constexpr size_t kNotFound = std::string_view::npos;
 constexpr int64_t kGuessedDepth = 512;
 
-struct Tile {
-  int64_t m = 128, n = 128;
-};
-
-// The first "<number>x<number>" of the name.
-Tile tile_in(std::string_view text) {
-  for (size_t at = text.find('x'); at != kNotFound; at = text.find('x', at + 1)) {
-    size_t begin = at, end = at + 1;
-    while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
-    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
-    const int64_t m = number_in(text.substr(begin, at - begin), 0), n = number_in(text.substr(at + 1, end - at - 1), 0);
-    if (m >= 16 && n >= 16 && m <= 512 && n <= 512) return {m, n};
-  }
-  return {};
-}
-
 DataType type_in(std::string_view text) {
-  if (text.find("bf16") != kNotFound || text.find("bfloat16") != kNotFound) return DataType::kBfloat16;
-  if (text.find("e4m3") != kNotFound) return DataType::kFloat8E4m3;
-  if (text.find("tf32") != kNotFound) return DataType::kTf32;
-  if (text.find("hgemm") != kNotFound || text.find("h884") != kNotFound || text.find("f16") != kNotFound ||
-      text.find("h16816") != kNotFound || text.find("half") != kNotFound)
+  if (contains(text, "bf16") || contains(text, "bfloat16")) return DataType::kBfloat16;
+  if (contains(text, "e4m3") || contains(text, "fp8") || text.starts_with("nvjet_q")) return DataType::kFloat8E4m3;
+  if (contains(text, "tf32") || contains(text, "s1688gemm")) return DataType::kTf32;
+  if (contains(text, "hgemm") || contains(text, "h884") || contains(text, "f16") || contains(text, "h16816") ||
+      contains(text, "half"))
     return DataType::kFloat16;
-  if (text.find("dgemm") != kNotFound) return DataType::kFloat64;
-  if (text.find("sgemm") != kNotFound) return DataType::kFloat32;
+  if (contains(text, "dgemm")) return DataType::kFloat64;
+  if (contains(text, "sgemm")) return DataType::kFloat32;
   return DataType::kBfloat16;
 }
 
@@ -43,16 +26,21 @@ DataType type_in(std::string_view text) {
 
 bool matrix_work(const LaunchContext& context, Work* work) {
   const std::string_view text = context.text;
-  const bool matrix = text.find("gemm") != kNotFound || text.starts_with("nvjet_") || text.find("gemv") != kNotFound ||
-                      context.name.qualified.starts_with("cutlass::");
+  constexpr std::string_view kParts[] = {"gemm", "XXT_kernel", "ba_plus_cAA"};  // the latter two: Muon's products
+  bool matrix = text.starts_with("nvjet_") || context.name.qualified.starts_with("cutlass::");
+  for (std::string_view part : kParts) matrix = matrix || contains(text, part);
   if (!matrix) return false;
-  const Tile tile = tile_in(text);
+  int64_t m = 128, n = 128;
+  constexpr int64_t kLeastTile = 16, kMostTile = 512;
+  if (!tile_in(text, kLeastTile, kMostTile, &m, &n)) m = n = 128;
   const DataType type = type_in(text);
   OperationRecord record(Family::kGemm, "");
-  record.set(Key::kM, tile.m)
-      .set(Key::kN, whole(static_cast<double>(tile.n) * std::max(context.blocks(), 1.0)))
+  record.set(Key::kM, m)
+      .set(Key::kN, whole(static_cast<double>(n) * std::max(context.blocks(), 1.0)))
       .set(Key::kK, kGuessedDepth)
-      .set(Key::kTypeA, static_cast<int64_t>(type));
+      .set(Key::kTypeA, static_cast<int64_t>(type == DataType::kTf32 ? DataType::kFloat32 : type))
+      .set(Key::kComputeType, type == DataType::kTf32 ? static_cast<int64_t>(DataType::kTf32) : 0);
+  if (contains(text, "grouped_gemm")) record.family = Family::kGroupedGemm;
   *work = work_of(record);
   work->guessed = true;
   return true;

@@ -4,6 +4,7 @@
 
 #include "predictor/core/estimate.h"
 #include "predictor/core/limits.h"
+#include "predictor/core/work_passes.h"
 
 namespace maya {
 namespace {
@@ -111,46 +112,24 @@ void convolution_work(const OperationRecord& operation, Work* work) {
       .set(Key::kGroups, groups > 1 ? model::whole(groups) : 0);
 }
 
-// Tensors of `elements` read and written by one pass of a family.
-struct Passes {
-  double reads, writes;
-};
-Passes passes_of(Family family, bool backward) {
-  switch (family) {
-    case Family::kNormalization:
-    case Family::kSoftmax:
-      return backward ? Passes{2, 1} : Passes{1, 1};
-    case Family::kElementwise:
-      return {1, 1};
-    case Family::kReduction:
-      return {1, 0};
-    case Family::kOptimizer:
-      return {4, 3};  // Adam: gradient, parameter and two moments; all but the gradient written
-    case Family::kEmbedding:
-    case Family::kIndex:
-      return backward ? Passes{2, 1} : Passes{1, 1};
-    case Family::kFill:
-    case Family::kRandom:
-      return {0, 1};
-    case Family::kVector:
-      return {2, 1};
-    case Family::kSort:
-      return {4, 4};
-    default:
-      return {1, 1};
-  }
-}
-
 void streaming_work(const OperationRecord& operation, Work* work) {
   const DataType type = type_at(operation, Key::kDataType, DataType::kFloat32);
   work->type = type;
-  double elements = value(operation, Key::kElements);
-  if (elements == 0) elements = at_least_one(operation, Key::kRows) * value(operation, Key::kColumns);
-  double bytes = elements * bytes_per_element(type);
-  if (bytes == 0) bytes = value(operation, Key::kBytes);
-  const Passes passes = passes_of(operation.family, operation.get(Key::kDirection) == 1);
-  work->read_bytes = passes.reads * bytes;
-  work->written_bytes = passes.writes * bytes;
+  // Rows and columns where they are known, as norms need them; otherwise one long row.
+  double rows = at_least_one(operation, Key::kRows), columns = value(operation, Key::kColumns);
+  const double elements = operation.get(Key::kElements) != 0 ? value(operation, Key::kElements) : rows * columns;
+  if (rows * columns != elements) {
+    rows = 1;
+    columns = elements;
+  }
+  // Payloads given in bytes count as elements of one byte.
+  const bool in_bytes = elements == 0;
+  if (in_bytes) columns = value(operation, Key::kBytes);
+  const model::Traffic traffic =
+      model::traffic_of(operation.family, static_cast<Operator>(operation.get(Key::kOperator)),
+                        in_bytes ? DataType::kUint8 : type, rows, columns, operation.get(Key::kDirection) == 1);
+  work->read_bytes = traffic.read_bytes;
+  work->written_bytes = traffic.written_bytes;
   work->flops = elements;
   if (operation.family == Family::kVector && operation.get(Key::kM) > 0) {
     // Matrix times vector: the matrix is read once.

@@ -101,7 +101,7 @@ TEST_CASE("Unrolled and strided forms") {
                "at::native::memory::LoadWithCast<1>, at::native::memory::StoreWithCast<1> >(int)",
        .scalars = {{0, 4, 100}}});
   CHECK(unrolled.family == Family::kElementwise);
-  CHECK(unrolled.read_bytes == 400);
+  CHECK(unrolled.read_bytes + unrolled.written_bytes == 100 * (2 + 4));  // casts: one side is taken to have 16 bits
   const Work strided =
       work({.name = "void at::native::elementwise_kernel<128, 4, "
                     "at::native::gpu_kernel_impl_nocast<at::native::CUDAFunctor_add<c10::Half> "
@@ -144,13 +144,14 @@ TEST_CASE("Layer norm, forward and both halves of backward") {
             .grid = {8192, 1, 1},
             .scalars = {{0, 4, 768}}});
   CHECK(forward.family == Family::kNormalization);
-  CHECK(forward.read_bytes == 2.0 * 8192 * 768);
+  CHECK(forward.read_bytes == 2.0 * 8192 * 768 + 2 * 2.0 * 768);      // the input, and both weights
+  CHECK(forward.written_bytes == 2.0 * 8192 * 768 + 2 * 4.0 * 8192);  // mean and deviation of each row
   const Work input =
       work({.name = "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<float, float, "
                     "false>(float const*, float const*, float const*, float const*, float const*, float*, int)",
             .grid = {8192, 1, 1},
             .scalars = {{48, 4, 768}}});
-  CHECK(input.read_bytes == 2 * 4.0 * 8192 * 768);
+  CHECK(input.read_bytes == 2 * 4.0 * 8192 * 768 + 4.0 * 768 + 2 * 4.0 * 8192);
   CHECK(input.written_bytes == 4.0 * 8192 * 768);
   const Work weights = work(
       {.name = "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<c10::Half, float, 32u, "
@@ -167,7 +168,7 @@ TEST_CASE("Reductions: the two recorded counts of the configuration") {
                          .scalars = {{12, 4, 8192}, {16, 4, 768}}});
   CHECK(sum.family == Family::kReduction);
   CHECK(sum.read_bytes == 2.0 * 8192 * 768);
-  CHECK(sum.written_bytes == 2.0 * 768);
+  CHECK(sum.written_bytes == 4.0 * 768);  // the fourth argument: sums are given as float
   CHECK_FALSE(sum.guessed);
   CHECK(
       work(
@@ -183,13 +184,13 @@ TEST_CASE("Embedding forward and backward") {
             .grid = {8192, 1, 1},
             .scalars = {{24, 4, 8192}, {32, 8, 1536}, {40, 8, 50304}}});
   CHECK(gather.family == Family::kEmbedding);
-  CHECK(gather.read_bytes == 8192.0 * 1536);
+  CHECK(gather.read_bytes == 8192.0 * 1536 + 8192 * 8.0);  // and the indices
   const Work backward = work(
       {.name = "void at::native::(anonymous namespace)::embedding_backward_feature_kernel<float, float, long>(long "
                "const*, float const*, float*, int, long, int)",
        .grid = {24, 1, 1},
        .scalars = {{24, 4, 8192}, {32, 8, 768}, {40, 4, 0}}});
-  CHECK(backward.read_bytes == 2 * 4.0 * 8192 * 768);
+  CHECK(backward.read_bytes == 2 * 4.0 * 8192 * 768 + 8192 * 8.0);
   CHECK(backward.written_bytes == 4.0 * 8192 * 768);
 }
 
