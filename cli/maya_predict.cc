@@ -82,6 +82,11 @@ int main(int argc, char** argv) {
          "--host-scale", arguments.options.host_scale,
          "Multiply the host's own time between calls: 0.5 is a host twice as fast; default: maya-run's --cpu-scale")
       ->check(CLI::Range(0.001, 1000.0));
+  std::string durations = "estimated";
+  app.add_option("--durations", durations,
+                 "measured: take the durations that a profiler measured (maya-trace import), which tells errors of the "
+                 "schedule from those of estimates; default: estimated")
+      ->check(CLI::IsMember({"measured", "estimated"}));
   app.add_option("--fail-on", arguments.fail_on, "oom: exit status 1 when the program runs out of memory")
       ->check(CLI::IsMember({"oom"}));
   app.add_option("--explain", arguments.options.explain,
@@ -89,5 +94,6 @@ int main(int argc, char** argv) {
   app.add_option("--cluster", arguments.options.cluster,
                  "Network that connects the ranks: a known name or a file; recorded in the report");
   if (const int status = maya::cli::parse(app, kTool, argc, argv); status != maya::cli::kParsed) return status;
+  if (durations == "measured") arguments.options.durations = maya::predictor::Durations::kMeasured;
   return run(arguments);
 }

@@ -127,14 +127,19 @@ OperationCost lost_cost(const device::DeviceProfile& target) {
 
 class Builder {
  public:
-  Builder(const trace::LoadedTrace& trace, const device::DeviceProfile& target) : trace_(trace), target_(target) {
+  Builder(const trace::LoadedTrace& trace, const device::DeviceProfile& target, Durations durations)
+      : trace_(trace), target_(target), durations_(durations) {
     configurations_.assign(trace.configurations.size(), kNone);
     operations_.assign(trace.operations.size(), kNone);
   }
 
   CostTable build() {
     table_.of_event.reserve(trace_.events.size());
-    for (const trace::Event& event : trace_.events) table_.of_event.push_back(cost_of(event));
+    table_.measured_ns.reserve(trace_.events.size());
+    for (const trace::Event& event : trace_.events) {
+      table_.of_event.push_back(cost_of(event));
+      table_.measured_ns.push_back(measured_of(event));
+    }
     return std::move(table_);
   }
 
@@ -181,8 +186,19 @@ class Builder {
     }
   }
 
+  uint64_t measured_of(const trace::Event& event) const {
+    if (event.measured_ns == 0 || table_.of_event.back() == kNone) return 0;
+    if (durations_ == Durations::kMeasured) return std::min(event.measured_ns, kLongest_ns);
+    if (event.kind != EventKind::kOperation || event.index >= trace_.operations.size()) return 0;
+    const OperationRecord& record = trace_.operations[event.index].record;
+    return engine_of(record.family) == Engine::kCommunication && record.get(Key::kBytes) == 0
+               ? std::min(event.measured_ns, kLongest_ns)
+               : 0;
+  }
+
   const trace::LoadedTrace& trace_;
   const device::DeviceProfile& target_;
+  const Durations durations_;
   CostTable table_;
   std::vector<uint32_t> configurations_;
   std::vector<uint32_t> operations_;
@@ -193,8 +209,13 @@ class Builder {
 
 }  // namespace
 
-CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target) {
-  return Builder(trace, target).build();
+CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target, Durations durations) {
+  return Builder(trace, target, durations).build();
+}
+
+bool has_measured_durations(const trace::LoadedTrace& trace) {
+  return std::any_of(trace.events.begin(), trace.events.end(),
+                     [](const trace::Event& e) { return e.measured_ns != 0; });
 }
 
 }  // namespace maya::predictor

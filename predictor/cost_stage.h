@@ -26,12 +26,23 @@ struct OperationCost {
 
 struct CostTable {
   std::vector<OperationCost> costs;
-  std::vector<uint32_t> of_event;   // by event of the trace: index into costs; kNone for events that are no device work
+  std::vector<uint32_t> of_event;  // by event of the trace: index into costs; kNone for events that are no device work
+  // By event: the duration that a profiler measured, where it is used instead of the estimate; 0: the estimate.
+  std::vector<uint64_t> measured_ns;
   uint64_t without_definition = 0;  // launches and operations whose definition is lost
 };
 
+enum class Durations : uint8_t {
+  kEstimated,  // of collectives whose size is unknown, the measured one where there is one
+  kMeasured,   // where the trace has them, else estimated
+};
+
 // Pure function of its arguments.
-CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target);
+CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target,
+                         Durations durations = Durations::kEstimated);
+
+// True when at least one piece of device work was measured.
+bool has_measured_durations(const trace::LoadedTrace& trace);
 
 inline bool is_copy(Engine engine) { return engine == Engine::kCopyIn || engine == Engine::kCopyOut; }
 

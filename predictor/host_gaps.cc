@@ -19,6 +19,12 @@ struct ThreadState {
   uint32_t calls_of_others = 0;  // since then
 };
 
+// When the call returned, as recorded: at once but for Maya's own time, or as measured on a real device.
+uint64_t return_of(const trace::Event& event) {
+  const uint64_t waited_ns = event.call_ns != 0 ? event.wait_ns : 0;
+  return saturating_add(saturating_add(event.time_ns, event.own_ns), saturating_add(event.call_ns, waited_ns));
+}
+
 // What makes two calls of different steps the same call position.
 uint64_t call_signature(const trace::LoadedTrace& trace, const CostTable& costs, uint32_t index) {
   const trace::Event& event = trace.events[index];
@@ -84,15 +90,20 @@ HostGaps recorded_gaps(const trace::LoadedTrace& trace) {
     if (others >= kHandOff_calls) {
       // The event before this one is of another thread: it is what woke this one.
       const trace::Event& waker = trace.events[i - 1];
-      from_ns = saturating_add(waker.time_ns, waker.own_ns);
+      from_ns = return_of(waker);
       gaps.after[i] = static_cast<uint32_t>(i - 1);
     }
     gaps.gap_ns[i] = std::min(saturating_subtract(event.time_ns, from_ns), kLongest_ns);
     thread.seen = true;
-    thread.return_ns = saturating_add(event.time_ns, event.own_ns);
+    // A call may stand inside a longer one of the same thread.
+    thread.return_ns = std::max(thread.return_ns, return_of(event));
     calls_before[event.thread] = ++total_calls;
   }
   return gaps;
+}
+
+bool has_measured_calls(const trace::LoadedTrace& trace) {
+  return std::any_of(trace.events.begin(), trace.events.end(), [](const trace::Event& e) { return e.call_ns != 0; });
 }
 
 void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps) {

@@ -23,6 +23,9 @@ struct HostGaps {
 HostGaps recorded_gaps(const trace::LoadedTrace& trace);
 inline constexpr uint32_t kHandOff_calls = 4;
 
+// True when the trace tells how long calls took on a real machine: its gaps are that machine's own, too.
+bool has_measured_calls(const trace::LoadedTrace& trace);
+
 // Replaces the gaps of the steps that count (those after the warm-up) by the median over the same call position in all
 // of them: the machine that emulates is noisy, and every step makes the same calls. Calls that not all of these steps
 // make keep their gap.

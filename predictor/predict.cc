@@ -61,7 +61,8 @@ void for_each_counted(const Steps& steps, const CostTable& costs, Visit&& visit)
 // dependent errors would give, this part remains: the root of the sum of squares over the families' sum.
 double remaining_width(const Steps& steps, const CostTable& costs) {
   std::map<Family, double> widths;
-  for_each_counted(steps, costs, [&](uint32_t, const OperationCost& cost) {
+  for_each_counted(steps, costs, [&](uint32_t event, const OperationCost& cost) {
+    if (costs.measured_ns[event] != 0) return;
     widths[cost.work.family] += std::max(0.0, cost.estimate.high_ns - cost.estimate.low_ns);
   });
   double total = 0, squares = 0;
@@ -77,7 +78,7 @@ uint64_t median_step_with(const RankPrediction& rank, double Estimate::*end) {
   std::vector<uint64_t> durations(rank.program.calls.size());
   for (size_t i = 0; i < durations.size(); ++i) {
     durations[i] = rank.program.calls[i].duration_ns;
-    if (rank.costs.of_event[i] != kNone)
+    if (rank.costs.of_event[i] != kNone && rank.costs.measured_ns[i] == 0)
       durations[i] = whole_ns(rank.costs.costs[rank.costs.of_event[i]].estimate.*end);
   }
   const Simulation simulation = simulate(rank.program, durations);
@@ -113,7 +114,8 @@ void summarize_operations(RankPrediction* rank) {
     Sum*& sum = of_cost[rank->costs.of_event[event]];
     if (sum == nullptr) sum = &sums[{cost.name, cost.work.family}];
     const uint64_t ns = rank->program.calls[event].duration_ns;
-    const auto provenance = std::min(static_cast<size_t>(cost.estimate.provenance), kProvenances - 1);
+    const Provenance of = rank->costs.measured_ns[event] != 0 ? Provenance::kMeasured : cost.estimate.provenance;
+    const auto provenance = std::min(static_cast<size_t>(of), kProvenances - 1);
     ++sum->summary.count;
     sum->summary.total_ns += ns;
     sum->by_provenance[provenance] += ns;
@@ -233,10 +235,15 @@ Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, Ra
   rank->rank = trace.process.rank();
   rank->device = target.profile.name;
   rank->complete = trace.complete;
-  rank->costs = estimate_trace(trace, target.profile);
+  if (options.durations == Durations::kMeasured && !has_measured_durations(trace))
+    return {FailureKind::kInput,
+            "no measured durations: " + (trace.path.empty() ? std::string("the trace") : trace.path) +
+                "; maya-trace import makes traces that have them, leave out --durations"};
+  rank->costs = estimate_trace(trace, target.profile, options.durations);
   rank->steps = find_steps(trace, rank->costs);
   HostGaps gaps = recorded_gaps(trace);
-  use_median_gaps(trace, rank->costs, rank->steps, &gaps);
+  // The noise of a machine that emulates is taken out; what was measured on a real one is kept.
+  if (!has_measured_calls(trace)) use_median_gaps(trace, rank->costs, rank->steps, &gaps);
   const double recorded_scale = trace.process.cpu_scale();
   const double host_scale = options.host_scale > 0 ? options.host_scale : recorded_scale > 0 ? recorded_scale : 1;
   rank->program = build_program(trace, rank->costs, gaps, target.profile, host_scale);

@@ -23,7 +23,8 @@ struct Options {
   std::string device;     // empty: the traced one
   std::string cluster;    // recorded in the report
   double host_scale = 0;  // multiplies the host's own time between calls; 0: the scale in the trace, else 1
-  std::string explain;    // pattern of operation names; empty: none
+  Durations durations = Durations::kEstimated;
+  std::string explain;  // pattern of operation names; empty: none
 };
 
 // Device operations of one name in the steps that count.

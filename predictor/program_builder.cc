@@ -34,6 +34,7 @@ class Builder {
       call.gap_ns = whole_ns(static_cast<double>(gaps_.gap_ns[i]) * host_scale_);
       call.after = gaps_.after[i];
       fill_in(i, &call);
+      if (trace_.events[i].call_ns != 0) measured_call(trace_.events[i], &call);
       program_.calls.push_back(call);
     }
     program_.threads = static_cast<uint32_t>(threads_.size());
@@ -100,8 +101,10 @@ class Builder {
         const bool staged = copy.pageable() && copy.bytes() > host_costs::kStagedAtOnce_bytes;
         const bool lands_in_pageable = copy.pageable() && copy.kind() == proto::Copy::DEVICE_TO_HOST;
         call->blocks = !copy.asynchronous() || staged || lands_in_pageable;
+        // What a measured call did is known.
+        if (event.call_ns != 0) call->blocks = !copy.asynchronous();
         // A device-to-device cudaMemcpy does not wait for the copy (same document).
-        if (copy.kind() == proto::Copy::DEVICE_TO_DEVICE) call->blocks = false;
+        if (copy.kind() == proto::Copy::DEVICE_TO_DEVICE && event.call_ns == 0) call->blocks = false;
         call->return_ns = call->blocks ? host_costs::kSynchronize_ns : 0;
         break;
       }
@@ -146,12 +149,27 @@ class Builder {
     }
   }
 
+  // Host time as measured: all of it before a call that only enqueues returns, after the wait of one that waits.
+  void measured_call(const trace::Event& event, HostCall* call) {
+    const uint64_t call_ns = std::min(event.call_ns, kLongest_ns);
+    const bool waits = call->blocks || call->kind == CallKind::kEventSynchronize ||
+                       call->kind == CallKind::kStreamSynchronize || call->kind == CallKind::kDeviceSynchronize;
+    call->cost_ns = waits ? 0 : call_ns;
+    call->return_ns = waits ? call_ns : 0;
+    if (call->kind == CallKind::kEnqueue && !waits) call->latency_ns = call_ns + host_costs::kStartAfterReturn_ns;
+  }
+
   void enqueue(uint32_t i, HostCall* call) {
     const OperationCost& cost = costs_.costs[costs_.of_event[i]];
     call->kind = CallKind::kEnqueue;
     call->engine = cost.engine;
     call->width_permille = cost.width_permille;
     call->duration_ns = whole_ns(cost.estimate.median_ns);
+    if (costs_.measured_ns[i] != 0) {
+      // What ran beside other work was measured beside it; where it had to wait, the trace says so.
+      call->duration_ns = costs_.measured_ns[i];
+      call->width_permille = 0;
+    }
   }
 
   void event_call(uint32_t i, HostCall* call) {

@@ -187,7 +187,8 @@ void Simulator::enqueue(uint32_t index, bool marker) {
   DeviceState& device = devices_[s.device];
   Work& w = work_[index];
   w.marker = marker;
-  w.earliest_ns = marker ? now_ns_ : now_ns_ + program_.launch_latency_ns;
+  const uint64_t latency_ns = c.latency_ns == kNever_ns ? program_.launch_latency_ns : c.latency_ns;
+  w.earliest_ns = marker ? now_ns_ : now_ns_ + latency_ns;
   if (s.legacy_default) {
     for (const uint32_t other : device.active)
       if (other != c.stream && program_.streams[other].blocking) wait_for_work(index, streams_[other].tail);

@@ -46,9 +46,11 @@ struct HostCall {
   uint64_t cost_ns = 0;      // host time of the call itself
   uint64_t return_ns = 0;    // host time after a wait has ended
   uint64_t duration_ns = 0;  // kEnqueue: of the work
-  uint32_t thread = 0;       // index below Program::threads
-  uint32_t stream = 0;       // index into Program::streams
-  uint32_t after = kNone;    // an earlier call of another thread whose return wakes this thread: the gap starts then
+  uint64_t latency_ns =
+      kNever_ns;           // kEnqueue: from the call to the earliest start; kNever_ns: Program::launch_latency_ns
+  uint32_t thread = 0;     // index below Program::threads
+  uint32_t stream = 0;     // index into Program::streams
+  uint32_t after = kNone;  // an earlier call of another thread whose return wakes this thread: the gap starts then
   uint32_t record =
       kNone;  // kStreamWait, kEventSynchronize: the kEventRecord call meant; kNone: never recorded, no wait
   uint32_t width_permille = kWholeDevice_permille;  // kEnqueue on the compute engine: share of the device that it fills

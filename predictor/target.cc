@@ -51,6 +51,11 @@ Failure named_profile(const std::string& device, device::DeviceProfile* profile)
   return {};
 }
 
+Failure profile_text(const std::string& path, std::string* text) {
+  if (read_text(path, text)) return {};
+  return {FailureKind::kUsage, "profile file cannot be read: " + path + "; check its name and permissions"};
+}
+
 Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target) {
   if (device.empty()) {
     target->is_traced_device = true;

@@ -17,6 +17,9 @@ struct Target {
 // A built-in profile by name, or a profile file by path. Usage failure: unknown, unreadable or wrong.
 Failure named_profile(const std::string& device, device::DeviceProfile* profile);
 
+// The text of a profile file. Usage failure: unreadable.
+Failure profile_text(const std::string& path, std::string* text);
+
 // `device`: name of a built-in profile or path of a profile file; empty: the traced device, whose profile travels with
 // the trace.
 Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target);

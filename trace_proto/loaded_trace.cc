@@ -22,7 +22,8 @@ class Loader {
     table->push_back(item);
   }
   void add_event(const PacketView& packet, EventKind kind, uint32_t index) {
-    trace_.events.push_back({packet.time_ns, packet.own_ns, packet.wait_ns, packet.thread, packet.stream, index, kind});
+    trace_.events.push_back({packet.time_ns, packet.own_ns, packet.wait_ns, packet.measured_ns, packet.call_ns,
+                             packet.start_ns, packet.thread, packet.stream, index, kind});
   }
   void add_message(const PacketView& packet, const proto::Packet& message);
   void resolve_kernels();

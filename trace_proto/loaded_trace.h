@@ -36,9 +36,12 @@ enum class EventKind : uint8_t {
 };
 
 struct Event {
-  uint64_t time_ns = 0;  // entry of the call, CLOCK_MONOTONIC
-  uint64_t own_ns = 0;   // Maya's own time inside the call
-  uint64_t wait_ns = 0;  // modelled blocking of the host
+  uint64_t time_ns = 0;      // entry of the call, CLOCK_MONOTONIC
+  uint64_t own_ns = 0;       // Maya's own time inside the call
+  uint64_t wait_ns = 0;      // blocking of the host: modelled, or measured where call_ns is
+  uint64_t measured_ns = 0;  // duration on the device as a profiler measured it; 0: not measured
+  uint64_t call_ns = 0;      // host time of the call itself, waiting not counted, likewise
+  int64_t start_ns = 0;      // where measured_ns is not 0: start on the device, after time_ns
   uint32_t thread = 0;
   uint32_t stream = 0;
   uint32_t index = 0;  // into the table of the kind; kNoDefinition when a launch or operation refers to an id the file

@@ -18,7 +18,8 @@ struct Packet {
                             kConfiguration = 13, kOperationDescriptor = 14, kDevice = 15, kStreamDescriptor = 16,
                             kCopy = 17, kFill = 18, kAllocation = 19, kFree = 20, kAllocationFailure = 21, kEvent = 22,
                             kSynchronization = 23, kHostFunction = 24, kRange = 25, kCommunicator = 26, kNotice = 27,
-                            kMapping = 28, kModule = 29, kGraphLaunch = 30, kPadding = 31;
+                            kMapping = 28, kModule = 29, kGraphLaunch = 30, kPadding = 31, kMeasuredNs = 32,
+                            kCallNs = 33, kStartNs = 34;
 };
 struct ChunkHeader {
   static constexpr uint32_t kMagic = 1, kThread = 2, kSequence = 3, kTimeNs = 4, kThreadSequence = 5, kOsThreadId = 6,

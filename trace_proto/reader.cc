@@ -20,21 +20,38 @@ constexpr size_t kMostFrame_bytes = 1 + 10;
 constexpr size_t kMostDamageKept = 100;
 constexpr size_t kSearchStep_bytes = 4 << 20;
 
+// Fields with measurements have numbers above 15: two bytes of tag, of which the first is kMeasurementTag plus 8 for
+// each field after measured_ns.
+constexpr uint8_t kMeasurementTag = (fields::Packet::kMeasuredNs << 3 & 0x7f) | 0x80;
+constexpr uint8_t kMeasurementTagEnd = fields::Packet::kMeasuredNs >> 4;
+constexpr int kMeasurements = 3;  // measured_ns, call_ns, start_ns
+static_assert(fields::Packet::kCallNs == fields::Packet::kMeasuredNs + 1);
+static_assert(fields::Packet::kStartNs == fields::Packet::kMeasuredNs + 2);
+
+int64_t from_zigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
+
 // The plain fields of a packet: the hot kinds have no others.
 struct PlainFields {
   uint32_t values[4] = {};  // launch, delta_ns, stream, operation
   uint64_t own_ns = 0;
   uint64_t wait_ns = 0;
+  uint64_t measurements[kMeasurements] = {};  // as encoded
 };
 
 // False when there are other fields or damage: then the generated code decides.
 bool decode_plain(const uint8_t* at, const uint8_t* end, PlainFields* out) {
   while (at < end) {
     const uint8_t tag = *at++;
-    if ((tag & 0x87) != 0) return false;
+    uint64_t value = 0;
+    if ((tag & 0x87) != 0) {
+      const uint32_t measurement = static_cast<uint32_t>(tag - kMeasurementTag) >> 3;
+      if ((tag & 0x87) != 0x80 || measurement >= kMeasurements || at >= end || *at != kMeasurementTagEnd) return false;
+      at = get_varint(at + 1, end, &out->measurements[measurement]);
+      if (at == nullptr) return false;
+      continue;
+    }
     const uint32_t field = tag >> 3;
     if (field < fields::Packet::kLaunch || field > fields::Packet::kWaitNs) return false;
-    uint64_t value = 0;
     at = get_varint(at, end, &value);
     if (at == nullptr) return false;
     if (field <= fields::Packet::kOperation) {
@@ -183,6 +200,9 @@ bool Reader::Impl::take_message(const uint8_t* body, size_t size, PacketView* pa
   packet->stream = message.stream();
   packet->own_ns = message.own_ns();
   packet->wait_ns = message.wait_ns();
+  packet->measured_ns = message.measured_ns();
+  packet->call_ns = message.call_ns();
+  packet->start_ns = message.start_ns();
   packet->message = &message;
   return true;
 }
@@ -203,6 +223,9 @@ inline bool Reader::Impl::take(const uint8_t* body, size_t size, PacketView* pac
     packet->operation = plain.values[3];
     packet->own_ns = plain.own_ns;
     packet->wait_ns = plain.wait_ns;
+    packet->measured_ns = plain.measurements[0];
+    packet->call_ns = plain.measurements[1];
+    packet->start_ns = from_zigzag(plain.measurements[2]);
     packet->message = nullptr;
   }
   packet->time_ns = time_ns;

@@ -16,6 +16,7 @@ void add_dump(CLI::App& app, std::function<int()>* run);
 void add_stats(CLI::App& app, std::function<int()>* run);
 void add_check(CLI::App& app, std::function<int()>* run);
 void add_pack(CLI::App& app, std::function<int()>* run);
+void add_import(CLI::App& app, std::function<int()>* run);
 
 // Complains about an input that cannot be used; returns kInput.
 int complain_unusable(const std::string& path, maya::trace::ReadStatus status, const std::string& error);
