@@ -1,8 +1,9 @@
 // aiconfigurator's GEMM tables: x[m,k] times W[n,k] transposed, as torch.nn.functional.linear does it; replays of a
 // CUDA graph, so without launch costs. gemm_bf16_<device>.csv.gz has one column for each software build, in
 // microseconds, and their median; gemm_fp8_* only the median; *_sustained_power the time of one build over a second or
-// more at the power limit. The fp8 rows hold the conversion of x to 8 bits as a kernel of its own: at m = 1 they
-// take 2.5 us longer than bfloat16.
+// more at the power limit. The fp8 times are as published: see fp8_conversion_ns().
+#include "predictor/training/sources/aiconfigurator_gemm.h"
+
 #include <algorithm>
 
 #include "predictor/training/device_name.h"
@@ -83,7 +84,21 @@ bool read(const InputFile& file, Collector* collector, std::string* error) {
   return error->empty();
 }
 
+struct ConversionCost {
+  std::string_view device;
+  double ps_per_element;
+};
+constexpr ConversionCost kConversions[] = {{"h100-sxm", 2.0}, {"h200-sxm", 1.3}, {"b200-sxm", 1.1}, {"l40s", 7.0}};
+constexpr double kConversionStart_ns = 3000;
+
 }  // namespace
+
+double fp8_conversion_ns(std::string_view device, int64_t rows, int64_t depth) {
+  for (const ConversionCost& cost : kConversions)
+    if (cost.device == device)
+      return kConversionStart_ns + cost.ps_per_element * 1e-3 * static_cast<double>(rows) * static_cast<double>(depth);
+  return 0;
+}
 
 const Source kAiconfiguratorGemm = {kName, recognises, read};
 

@@ -26,7 +26,7 @@ constexpr HostTime kA100[] = {
     {"relu", 16.5, 29.5}, {"gelu", 17.5, 30.5}, {"tanh", 12.7, 26},   {"softmax", 19.5, 33.4},
     {"ln", 33.5, 46.5},   {"linear", 41, 54.5}, {"bmm", 19, 32},      {"conv", 47, 60},
 };
-constexpr HostTime kH100[] = {{"linear", 31, 41}, {"bmm", 14, 24.5}};
+constexpr HostTime kH100[] = {{"linear", 31, 41}, {"bmm", 17, 24.5}};
 
 const HostTime* host_time(std::string_view device, std::string_view operation) {
   if (device == "h100-sxm") {
