@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "predictor/training/sources/aiconfigurator_gemm.h"
-
 #include "test/training/scratch_folder.h"
 
 namespace maya::training {
