@@ -62,7 +62,8 @@ void note_operation(std::string_view functor, const FunctorSignature& signature,
 
 // Elementwise kernels whose pointer array says how many tensors there are, the `outputs` first. `casts`: tensors of
 // other types than the functor's are loaded or stored (memory::LoadWithCast, StoreWithCast), which types is an argument
-// that is not recorded: mixed precision makes them, so of 32-bit functors one tensor is taken to have 16 bits.
+// that is not recorded: mixed precision and indices make them, so of 32-bit floats one tensor is taken to have 16 bits,
+// of 64-bit integers one to have 32.
 void array_kernel(const LaunchContext& context, std::string_view functor, long tensors, long outputs, bool casts,
                   double elements_of_thread, Work* work) {
   FunctorSignature signature = functor_signature(functor);
@@ -74,8 +75,8 @@ void array_kernel(const LaunchContext& context, std::string_view functor, long t
       signature.inputs == inputs
           ? signature.input_bytes
           : static_cast<double>(inputs) * (signature.inputs > 0 ? signature.input_bytes / signature.inputs : each);
-  constexpr double kNarrowed_bytes = 2;
-  if (casts && signature.type == DataType::kFloat32 && read > kNarrowed_bytes) read -= kNarrowed_bytes;
+  const double narrowed_bytes = signature.type == DataType::kFloat32 ? 2 : signature.type == DataType::kInt64 ? 4 : 0;
+  if (casts && read > narrowed_bytes) read -= narrowed_bytes;
   set_streaming(work, is_fill(functor) ? Family::kFill : Family::kElementwise, signature.type,
                 element_count(context, elements_of_thread), read, static_cast<double>(outputs) * each);
   note_operation(functor, known, static_cast<int>(inputs), work);
@@ -83,6 +84,8 @@ void array_kernel(const LaunchContext& context, std::string_view functor, long t
 
 // The general form over strided tensors: the functor sits inside gpu_kernel_impl's lambda.
 void strided_kernel(const LaunchContext& context, std::string_view argument, Work* work) {
+  // <threads of a block, elements of a thread, functor>
+  const double elements_of_thread = static_cast<double>(number_in(context.name.argument(1), 4));
   std::string_view functor = argument;
   size_t implementation = argument.find("gpu_kernel_impl");
   if (implementation != kNotFound) {
@@ -97,9 +100,23 @@ void strided_kernel(const LaunchContext& context, std::string_view argument, Wor
     signature.input_bytes = signature.output_bytes = 4;
   }
   set_streaming(work, is_fill(functor) ? Family::kFill : Family::kElementwise, signature.type,
-                element_count(context, kElementsOfThread), signature.input_bytes, signature.output_bytes);
+                element_count(context, elements_of_thread), signature.input_bytes, signature.output_bytes);
   work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
   note_operation(functor, known, signature.inputs, work);
+}
+
+// The bytes of an element of each input, then of each output, where they were recorded behind the element count.
+void use_recorded_widths(const LaunchContext& context, long inputs, long outputs, Work* work) {
+  double read = 0, written = 0;
+  constexpr int64_t kWidest_bytes = 16;
+  for (long i = 0; i < inputs + outputs; ++i) {
+    const int64_t bytes = context.scalar(static_cast<uint32_t>(i) + 1, 0);
+    if (bytes <= 0 || bytes > kWidest_bytes) return;
+    (i < inputs ? read : written) += static_cast<double>(bytes);
+  }
+  const double elements = element_count(context, kElementsOfThread);
+  work->read_bytes = read * elements;
+  work->written_bytes = written * elements;
 }
 
 bool unrolled_kernel(const LaunchContext& context, Work* work) {
@@ -116,6 +133,7 @@ bool unrolled_kernel(const LaunchContext& context, Work* work) {
     // The functor is the first type that is neither a count nor the pointer array.
     if (number_in(argument, -1) >= 0 || pointers_in(argument) > 0) continue;
     array_kernel(context, argument, tensors, outputs, casts, kElementsOfThread, work);
+    if (casts) use_recorded_widths(context, tensors - outputs, outputs, work);
     // One element at a time, often with a cast: as slow as strided access.
     work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
     return true;

@@ -153,8 +153,10 @@ bool batch_norm_work(const LaunchContext& context, Work* work) {
                static_cast<double>(context.scalar_at(narrow ? 16 : 24, 0));
   }
   const bool guessed = elements <= 0;
-  // cuDNN's kernels and those over channels give a block to each channel, which loops over the images.
-  if (guessed) elements = context.threads() * kGuessedElementsOfThread;
+  // cuDNN's kernels and those over channels give a block to each channel, which loops over the images: so many elements
+  // in the convolutional networks of public traces.
+  constexpr double kGuessedElementsOfChannel = 65536;
+  if (guessed) elements = context.blocks() * kGuessedElementsOfChannel;
   const bool types_first = first_type_in(name.argument(0)) != DataType::kNone;
   const DataType type = first_type_in(name.argument(types_first ? 0 : 1));
   set_partial(work, Operator::kBatchNorm, type, elements, backward ? 2 : 1, statistics || reduces ? 0 : 1, backward,

@@ -85,6 +85,36 @@ constexpr CountedKernel kKernels[] = {
      true,
      {kScalar0 | kScalar3 | kScalar4},
      {kScalar0 | kScalar1 | kScalar2}},
+    // (pixels of a result's plane, ...), then the sizes of the first tensor: batch, channels, height, width. Backward
+    // the
+    // first tensor is the result.
+    {"upsample_bicubic2d_backward_out_frame",
+     Family::kPooling,
+     true,
+     {kScalar0 | kScalar1 | kScalar2},
+     {kScalar1 | kScalar2 | kScalar3 | kScalar4}},
+    {"upsample_bicubic2d_out_frame",
+     Family::kPooling,
+     false,
+     {kScalar1 | kScalar2 | kScalar3 | kScalar4},
+     {kScalar0 | kScalar1 | kScalar2}},
+    {"upsample_bilinear2d_out_frame",
+     Family::kPooling,
+     false,
+     {kScalar1 | kScalar2 | kScalar3 | kScalar4},
+     {kScalar0 | kScalar1 | kScalar2}},
+    // (samples of all images, ...), then the input's batch, channels, height, width
+    {"grid_sampler_2d_kernel",
+     Family::kPooling,
+     false,
+     {kScalar1 | kScalar2 | kScalar3 | kScalar4},
+     {kScalar0 | kScalar2}},
+    // (samples, ..., elements of the input's gradient, ...), then the result's batch, channels, height, width
+    {"grid_sampler_2d_backward_kernel",
+     Family::kPooling,
+     true,
+     {kScalar2 | kScalar3 | kScalar4 | kScalar5},
+     {kScalar1, 0, 2}},
     // (columns, image, height, width, filter height, filter width, ...)
     {"im2col_kernel", Family::kPooling, false, {kScalar0}, {kScalar0 | kScalar3 | kScalar4}},
     // (pixels of an image, columns, columns of an image, images, ...)

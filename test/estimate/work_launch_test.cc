@@ -253,7 +253,7 @@ TEST_CASE("Triton: the offset of the first count tells how many tensors there ar
       {.name = "triton_red_fused_native_layer_norm_1", .grid = {8192, 1, 1}, .scalars = {{32, 4, 8192}, {36, 4, 768}}});
   CHECK(reduction.family == Family::kNormalization);
   CHECK(reduction.shape.get(Key::kElements) == 8192 * 768);
-  CHECK(work({.name = "triton_poi_fused_embedding_0"}).family == Family::kElementwise);
+  CHECK(work({.name = "triton_poi_fused_embedding_0"}).family == Family::kEmbedding);
   CHECK(work({.name = "triton_poi_fused_add_0"}).guessed);
 }
 
