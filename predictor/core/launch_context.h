@@ -38,6 +38,10 @@ inline double bytes_in(std::string_view argument, double otherwise) {
   return bytes == 0 ? otherwise : bytes;
 }
 
+// The element type named in `argument`. Kernels that only move elements name their size, at::native::OpaqueType<2>:
+// then the type that is most often that wide.
+DataType copied_type(std::string_view argument);
+
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // The first "<number>x<number>" of a name with both numbers from `least` to `most`; false when there is none.

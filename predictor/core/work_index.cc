@@ -26,6 +26,8 @@ bool gather_work(const LaunchContext& context, Work* work) {
 constexpr CountedKernel kKernels[] = {
     // (result, source, indices, indices, row length, ...): adds rows in place
     {"tma_scatter_kernel", Family::kIndex, true, {kScalar0 | kScalar1, 0, 2}, {kScalar0 | kScalar1}},
+    // (three structures of sizes and strides, bins, ..., elements)
+    {"kernelHistogram1D", Family::kIndex, false, {kScalar1}, {kScalar0}},
     {"roll_cuda_kernel", Family::kIndex, false, {kScalar0}, {kScalar0}},
     // (keys, permutation, mask, count, ...): looks at every key, moves few
     {"randperm_handle_duplicate_keys_kernel", Family::kRandom, false, {kScalar1}, {}},
@@ -34,22 +36,29 @@ constexpr CountedKernel kKernels[] = {
     {"replication_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
 };
 
-// Shape.cu's metadata for one launch of CatArrayBatchedCopy*<type, index, dimensions, tensors, strides, ...>(result,
-// metadata, ...): const T* input[n]; index offset[n], dimension size[n], elements[n]; ...
+// Shape.cu: CatArrayBatchedCopy*<type, index, dimensions, n, strides, ...>(result, {const T* input[n]; index offset[n],
+// dimension[n], elements[n]; bool contiguous[n]; {index size[4], stride[4]} of each of `strides` inputs}, {index
+// size[4], stride[4]} of the result, ...). Where the result's sizes were recorded they count, unless a launch is full:
+// then further inputs follow in others, and all are taken to be as long as the first. 0 when nothing was recorded.
 double recorded_concatenation(const LaunchContext& context) {
   const KernelName& name = context.name;
-  const auto tensors = static_cast<uint32_t>(std::clamp(number_in(name.argument(3), 0), 0L, 1024L));
+  const auto argument = [&](size_t i) {
+    return static_cast<uint32_t>(std::clamp(number_in(name.argument(i), 0), 0L, 1024L));
+  };
+  const uint32_t dimensions = argument(2), tensors = argument(3), strides = argument(4);
   const uint32_t index_bytes = contains(name.argument(1), "long") ? 8 : 4;
-  constexpr uint32_t kResult_bytes = 8, kPointer_bytes = 8;
-  const uint32_t first = kResult_bytes + tensors * (kPointer_bytes + 2 * index_bytes);
+  constexpr uint32_t kResult_bytes = 8, kPointer_bytes = 8, kMostDimensions = 4;
+  const uint32_t lengths = kResult_bytes + tensors * (kPointer_bytes + 2 * index_bytes);
+  const uint32_t metadata_end = lengths + tensors * (index_bytes + 1) + strides * 2 * kMostDimensions * index_bytes;
+  const uint32_t sizes = (metadata_end + 7) / 8 * 8;
   const uint32_t inputs = context.launch.grid[1];  // a row of blocks an input
-  double sum = 0, known = 0;
-  for (; known < inputs; ++known) {
-    const int64_t elements = context.scalar_at(first + static_cast<uint32_t>(known) * index_bytes, 0);
-    if (elements <= 0) break;
-    sum += static_cast<double>(elements);
-  }
-  return known > 0 ? sum / known * inputs : 0;
+  double elements = dimensions > 0 ? 1 : 0;
+  for (uint32_t i = 0; i < dimensions; ++i)
+    elements *= static_cast<double>(context.scalar_at(sizes + i * index_bytes, 0));
+  // The vectorised form counts the last dimension in vectors: <..., strides, alignment, elements of a vector>.
+  const double vector = contains(name.leaf, "_vectorized") ? static_cast<double>(number_in(name.argument(6), 1)) : 1;
+  if (elements > 0 && inputs < tensors) return elements * vector;
+  return static_cast<double>(context.scalar_at(lengths, 0)) * inputs;
 }
 
 bool concatenation_work(const LaunchContext& context, Work* work) {
@@ -64,8 +73,7 @@ bool concatenation_work(const LaunchContext& context, Work* work) {
   double elements = recorded_concatenation(context);
   const bool guessed = elements <= 0 && !(contiguous && context.launch.grid[0] < kUncapped_blocks);
   if (elements <= 0) elements = context.threads() * (guessed ? kGuessedThread_bytes : kThread_bytes) / each;
-  const DataType type = first_type_in(context.name.argument(0));
-  set_streaming(work, Family::kCopy, type == DataType::kNone ? DataType::kFloat32 : type, elements, each, each);
+  set_streaming(work, Family::kCopy, copied_type(context.name.argument(0)), elements, each, each);
   set_operator(work, Operator::kConcatenate);
   work->guessed = guessed;
   return true;

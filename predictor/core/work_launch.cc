@@ -73,6 +73,21 @@ void set_operation(Work* work, Family family, Operator op, DataType type, double
       .set(Key::kOperator, static_cast<int64_t>(op));
 }
 
+DataType copied_type(std::string_view argument) {
+  const DataType type = first_type_in(argument);
+  if (type != DataType::kNone && !contains(argument, "OpaqueType<")) return type;
+  switch (element_bytes_in(argument)) {
+    case 1:
+      return DataType::kUint8;
+    case 2:
+      return DataType::kBfloat16;
+    case 8:
+      return DataType::kInt64;
+    default:
+      return DataType::kFloat32;
+  }
+}
+
 bool tile_in(std::string_view text, int64_t least, int64_t most, int64_t* first, int64_t* second) {
   const auto digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
   for (size_t at = text.find('x'); at != std::string_view::npos; at = text.find('x', at + 1)) {

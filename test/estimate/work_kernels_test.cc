@@ -259,20 +259,36 @@ TEST_CASE("Embedding backward with sorted indices") {
 }
 
 TEST_CASE("Concatenation: recorded lengths, else the grid of the contiguous forms") {
-  // 128 inputs fit: 8 bytes of result, then 128 pointers, offsets and sizes: lengths from 8 + 128 * 16.
+  // Three tensors of 8 x 12 x 1024 x 64 stacked. The result's sizes lie behind its pointer and 3,392 bytes: 64 x (8 + 3
+  // x 4
+  // + 1) of the inputs and 64 x 32 of their strides.
   const Work stacked =
       work({.name = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::"
                     "OpaqueType<2u>, unsigned int, 4, 64, 64>(A)",
             .grid = {264, 3, 1},
             .block = {512, 1, 1},
-            .scalars = {{1032, 4, 6291456}, {1036, 4, 6291456}, {1040, 4, 6291456}}});
+            .scalars = {{3432, 4, 0},
+                        {3436, 4, 786432},
+                        {1032, 4, 6291456},
+                        {3400, 4, 3},
+                        {3404, 4, 8},
+                        {3408, 4, 12},
+                        {3412, 4, 65536}}});
   CHECK(stacked.read_bytes == 2.0 * 3 * 6291456);
   CHECK(operator_of(stacked) == Operator::kConcatenate);
   CHECK_FALSE(stacked.guessed);
+  // The vectorised form counts vectors of 8 elements: 8 x 128 x 96 of them.
+  const Work vectorised = work({.name = "void at::native::(anonymous namespace)::CatArrayBatchedCopy_vectorized<at::"
+                                        "native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 3, 128, 1, 16, "
+                                        "8>(char*)",
+                                .grid = {256, 3, 1},
+                                .scalars = {{2056, 4, 262144}, {2728, 4, 8}, {2732, 4, 128}, {2736, 4, 96}}});
+  CHECK(vectorised.read_bytes == 2.0 * 8 * 128 * 768);
   const Work contiguous = work({.name = "void at::native::(anonymous namespace)::CatArrayBatchedCopy_vectorized<at::"
                                         "native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 3, 128, 1, 16, "
                                         "8>(char*)",
                                 .grid = {256, 3, 1}});
+  CHECK(contiguous.type == DataType::kBfloat16);
   CHECK(contiguous.read_bytes == 16.0 * 128 * 256 * 3);
   CHECK_FALSE(contiguous.guessed);
 }
