@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the Python environments that the end-to-end tests run in, outside the checkout, once: test/environments.sh [NAME...]
 # full: torch with all of NVIDIA's wheels, transformers; lean: torch alone; numba: numba-cuda with NVIDIA's compilers.
-# models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38: a folder of packages to put before those of models (PYTHONPATH).
+# models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, fms: folders of packages to put before
+# those of models (PYTHONPATH): what published runs were measured with.
 # Without names: full lean numba.
 set -euo pipefail
 root=${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}
@@ -10,15 +11,17 @@ torch=torch==2.15.0
 # torch's own needs that are plain Python, for the environments without NVIDIA's wheels
 small="numpy sympy networkx jinja2 fsspec filelock typing_extensions setuptools>=77.0.3"
 # the same of the model libraries
-small_models="huggingface-hub==2.4.0 tokenizers==0.23.3 safetensors==0.8.0 regex pyyaml tqdm psutil packaging pillow requests"
+small_models="huggingface-hub==2.4.0 tokenizers==0.23.3 safetensors==0.8.0 regex pyyaml tqdm psutil packaging pillow requests pandas threadpoolctl pyarrow xxhash"
 requirements() {
   case $1 in
     full) echo "$torch numpy transformers==5.24.0 accelerate==1.15.0" ;;
     lean) echo "--no-deps $torch" ;;
     numba) echo "numba-cuda[cu13]==0.30.4 cffi pytest filecheck nvidia-ml-py" ;;
-    models) echo "--no-deps $torch triton==3.9.0 transformers==5.24.0 accelerate==1.15.0 peft==0.21.2 torchvision==0.29.2 liger-kernel==0.8.5" ;;
+    models) echo "--no-deps $torch triton==3.9.0 transformers==5.24.0 accelerate==1.15.0 peft==0.21.2 torchvision==0.29.2" ;;
     transformers-4.38) echo "--no-deps transformers==4.38.1 tokenizers==0.15.2 huggingface-hub==0.36.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38" >&2; exit 2 ;;
+    fms) echo "--no-deps transformers==4.48.1 tokenizers==0.21.4 huggingface-hub==0.36.0 peft==0.15.2 accelerate==1.6.0 fms-acceleration==0.6.4" \
+      "fms-acceleration-foak==0.7.4 fms-acceleration-peft==0.4.4 bitsandbytes==0.50.2 datasets==3.6.0 dill==0.3.8 multiprocess==0.70.16" ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 fms" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"
@@ -29,7 +32,7 @@ for name in "${@:-full lean numba}"; do
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [ "$one" = transformers-4.38 ]; then
+    if [ "$one" = transformers-4.38 ] || [ "$one" = fms ]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else

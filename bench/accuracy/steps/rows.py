@@ -91,7 +91,7 @@ def neusight(row, r):
 
 
 FMS_MODELS = {"mistral-7b": "mistral_7b", "llama-3-8b": "llama3_8b", "powerlm-3b": "powerlm_3b",
-              "santacoder": "santacoder", "llama-2-7b": "llama2_7b"}
+              "santacoder": "santacoder", "llama-2-7b-": "llama2_7b", "llama-2-70b": "llama2_70b"}
 
 
 def fms(row, r):
@@ -102,10 +102,6 @@ def fms(row, r):
     if "scattermoe" in framework or "moe" in row["source"] or "mixtral" in row["model"].lower():
         raise Unscored("mixture of experts: the number of tokens of an expert depends on kernel results"
                        + (", and ScatterMoE's kernels are no package" if "scattermoe" in framework else ""))
-    if "autogptq" in framework:
-        raise Unscored("GPTQ: the 4-bit kernels (auto_gptq, torch 2.4) are not in the package registry for this torch")
-    if "bnb" in framework:
-        raise Unscored("bitsandbytes 4-bit weights: dequantisation kernels of bitsandbytes are not estimated yet")
     if not known:
         raise Unscored(f"no configuration of {row['model']}")
     model = known[0]
@@ -116,7 +112,7 @@ def fms(row, r):
     accumulate = 2 if orca else 1
     length = nominal or round(seq)
     tokens = batch * (nominal or seq) * accumulate
-    r.program = "finetune.py"
+    r.program, r.environment = "finetune.py", "fms"
     r.arguments = ["--model", model, "--batch", batch, "--seq", length, "--checkpoint"]
     if accumulate > 1:
         r.arguments += ["--accumulate", accumulate]
@@ -131,9 +127,11 @@ def fms(row, r):
         names = targets.group(1).split() if targets else ["q_proj", "k_proj", "v_proj", "o_proj"]
         names = [n for n in names if model == "santacoder" or n != "c_attn"]
         r.arguments += ["--lora", int(lora.group(1)), "--targets", ",".join(names)]
-    if "foak" in framework:
-        r.arguments += ["--liger", "linear" if "liger" in framework else "rows"]
-        r.remark += "liger-kernel's Triton kernels in place of FOAK's; "
+    if "autogptq" in framework or "bnb" in framework:
+        r.arguments += ["--quantize", "gptq" if "autogptq" in framework else "nf4"]
+        r.arguments += ["--kbit"] if framework.startswith("baseline") else []
+    if "foak" in framework or "fast-kernels" in framework:
+        r.arguments += ["--foak", "liger" if framework.endswith("liger") else "rows"]
     r.remark += "torch's FlashAttention 2 in place of the flash-attn package (torch 2.4 then)"
     r.measured_ms = 1e3 * tokens / rate
     r.flops = transformer_flops(model, tokens, length, 2 if lora else 3)
@@ -273,7 +271,7 @@ def peft(row, r):
     elif method != "full-finetuning":
         raise Unscored(f"no program for this method: {method}")
     seq = round(PEFT_TOKENS / PEFT_BATCH)
-    r.program = "finetune.py"
+    r.program, r.environment = "finetune.py", "fms"
     r.arguments = ["--model", "llama3.2_3b", "--batch", PEFT_BATCH, "--seq", seq, "--padded", *arguments]
     r.measured_ms = 1e3 * PEFT_TOKENS / number(row["value"], "throughput")
     r.flops = transformer_flops("llama3.2_3b", PEFT_TOKENS, seq, 3 if method == "full-finetuning" else 2)

@@ -203,7 +203,8 @@ def main():
             print(f"{r.line}: {r.source}: {r.name}: {verdict}")
         return
     environments = os.environ.get("MAYA_ENVIRONMENTS", os.path.expanduser("~/.cache/maya/environments"))
-    subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38"], check=True)
+    subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38", "fms"],
+                   check=True)
     with tempfile.TemporaryDirectory(prefix="maya-steps-") as temporary:
         traces = Traces(os.path.abspath(a.reuse or temporary), os.path.abspath(a.binaries), environments)
         scores, unscored = [], [r for r in every if r.reason]

@@ -2,8 +2,9 @@
 
     python finetune.py --model mistral_7b --batch 4 --seq 4096 --lora 16 --checkpoint
 
-Weights are random and made on the device. `--amp` keeps them in single precision under autocast where they train
-(Trainer's bf16/fp16), `--liger` puts in the fused Triton kernels of liger-kernel (norm, rotary, loss, SwiGLU).
+Weights are random and made on the device. `--amp` runs under autocast (Trainer's bf16/fp16), `--foak` puts in the fused Triton kernels of
+fms-acceleration-foak (norm, rotary, loss), `--quantize` keeps the base weights in 4 bits: nf4 with bitsandbytes, gptq
+with the Triton layers of fms-acceleration-peft.
 """
 import argparse
 
@@ -15,14 +16,55 @@ from models import MODELS, config
 TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
 
 
-def use_fused_kernels(family, loss):
-    """Liger's replacements for a model family; the loss is the unfused Triton one unless `loss` is "linear"."""
-    from liger_kernel import transformers as liger
+def use_fused_kernels(model, loss, quantized):
+    """Patches the model as the plug-in of fms-acceleration-foak does: fused products of adapters only where the base
+    weights are quantised; the loss fused into the output layer (Liger's) where `loss` is "liger"."""
+    from fms_acceleration.model_patcher import ModelPatcher
+    from fms_acceleration_foak.framework_plugin_fast_kernels import register_foak_model_patch_rules
 
-    apply = {"llama": liger.apply_liger_kernel_to_llama, "mistral": liger.apply_liger_kernel_to_mistral,
-             "granite": liger.apply_liger_kernel_to_granite}[family]
-    fused = {} if family == "granite" else {"fused_linear_cross_entropy": loss == "linear"}
-    apply(rope=True, rms_norm=True, swiglu=False, cross_entropy=loss == "rows", **fused)
+    if quantized == "nf4":
+        accept_new_bitsandbytes()
+    rules = {"rms", "rope"} | ({"fused-lce"} if loss == "liger" else {"cross-ent", "custom-loss"})
+    rules |= {"qkvo", "mlp"} if quantized else set()
+    register_foak_model_patch_rules("auto_gptq" if quantized == "gptq" else "bitsandbytes", rules, model.config)
+    ModelPatcher.patch(model)
+
+
+def accept_new_bitsandbytes():
+    """Since bitsandbytes 0.44 its C functions take a stream as well, which the plug-in does not pass."""
+    import ctypes
+
+    from fms_acceleration_foak.fused_ops.unsloth_lora import utils
+
+    def with_stream(function):
+        return lambda *arguments: function(*arguments, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+
+    for name in ("fp32", "fp32_nf4", "fp16_nf4", "bf16_nf4"):
+        name = f"cdequantize_blockwise_{name}"
+        if hasattr(utils, name):
+            setattr(utils, name, with_stream(getattr(utils, name)))
+
+
+def quantize(model, kind, dtype):
+    """Replaces the linear layers of the blocks by 4-bit ones, as loading a quantised model does."""
+    for name, layer in list(model.named_modules()):
+        if not isinstance(layer, torch.nn.Linear) or name == "lm_head":
+            continue
+        if kind == "nf4":
+            import bitsandbytes
+
+            small = bitsandbytes.nn.Linear4bit(layer.in_features, layer.out_features, bias=layer.bias is not None,
+                                               compute_dtype=dtype, quant_type="nf4", device="meta")
+            small.weight = bitsandbytes.nn.Params4bit(layer.weight.data, requires_grad=False, quant_type="nf4")
+        else:
+            from fms_acceleration_peft.gptqmodel.nn_modules.qlinear.qlinear_tritonv2 import QuantLinear
+
+            small = QuantLinear(4, 128, layer.in_features, layer.out_features, layer.bias is not None)
+        parent, _, leaf = name.rpartition(".")
+        setattr(model.get_submodule(parent), leaf, small.cuda())
+        layer.weight = None
+    model.is_loaded_in_4bit = True
+    model.quantization_method = "bitsandbytes" if kind == "nf4" else "gptq"
 
 
 def adapted(model, a):
@@ -39,6 +81,11 @@ def adapted(model, a):
     else:
         wanted = peft.LoraConfig(r=a.lora, lora_alpha=a.lora, lora_dropout=a.dropout, use_dora=a.method == "dora",
                                  use_rslora=a.method == "rslora", **common)
+    if a.quantize == "gptq":
+        from fms_acceleration_peft.gptqmodel.utils.peft import GPTQLoraConfig, hijack_peft_mappings
+
+        with hijack_peft_mappings():
+            return peft.get_peft_model(model, GPTQLoraConfig(**wanted.to_dict()))
     return peft.get_peft_model(model, wanted)
 
 
@@ -54,22 +101,29 @@ def main():
     p.add_argument("--targets", default="q_proj,k_proj,v_proj,o_proj")
     p.add_argument("--dropout", type=float, default=0.1)
     p.add_argument("--checkpoint", action="store_true")
-    p.add_argument("--liger", choices=["rows", "linear"], help="fused kernels, and which fused loss")
+    p.add_argument("--foak", choices=["rows", "liger"], help="fused kernels, and which fused loss")
+    p.add_argument("--quantize", choices=["nf4", "gptq"])
+    p.add_argument("--kbit", action="store_true", help="peft.prepare_model_for_kbit_training: the rest in fp32")
     p.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--padded", action="store_true", help="pass an attention mask, as a padded batch does")
     p.add_argument("--steps", type=int, default=3)
     a = p.parse_args()
 
-    if a.liger:
-        use_fused_kernels(MODELS[a.model]["family"], a.liger)
     with torch.device("cuda"):
-        model = AutoModelForCausalLM.from_config(config(a.model), dtype=TYPES[a.dtype],
+        model = AutoModelForCausalLM.from_config(config(a.model), torch_dtype=TYPES[a.dtype],
                                                  attn_implementation=a.attention)
     model.config.use_cache = False
+    if a.quantize:
+        quantize(model, a.quantize, TYPES[a.dtype])
+        if a.kbit:
+            import peft
+
+            model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     if a.lora or a.method not in ("lora", "rslora", "dora"):
-        with torch.device("cuda"):
-            model = adapted(model, a)
+        model = adapted(model, a)
+    if a.foak:
+        use_fused_kernels(model, a.foak, a.quantize)
     if a.checkpoint:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         model.enable_input_require_grads()
@@ -83,6 +137,7 @@ def main():
     if a.padded:
         mask[1:, -1] = 0
     mask = mask.pin_memory()
+    torch.cuda.reset_peak_memory_stats()
     for step in range(a.steps):
         torch.cuda.nvtx.range_push("step")
         for _ in range(a.accumulate):

@@ -25,6 +25,8 @@ MODELS = {
                                num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=4096),
     "llama2_13b": _LLAMA | dict(vocab_size=32000, hidden_size=5120, intermediate_size=13824, num_hidden_layers=40,
                                 num_attention_heads=40, num_key_value_heads=40, max_position_embeddings=4096),
+    "llama2_70b": _LLAMA | dict(vocab_size=32000, hidden_size=8192, intermediate_size=28672, num_hidden_layers=80,
+                                num_attention_heads=64, num_key_value_heads=8, max_position_embeddings=4096),
     "llama3_8b": _LLAMA | dict(vocab_size=128256, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
                                num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=8192),
     "llama3.2_3b": _LLAMA | dict(vocab_size=128256, hidden_size=3072, intermediate_size=8192, num_hidden_layers=28,
