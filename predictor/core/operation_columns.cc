@@ -312,7 +312,8 @@ OperationRecord gemm_record(int64_t rows, int64_t columns, int64_t depth, DataTy
   record.set(Key::kTypeA, number_of(tf32 ? DataType::kFloat32 : type));
   if (type == DataType::kFloat8E4m3 || type == DataType::kFloat8E5m2)
     record.set(Key::kTypeC, number_of(DataType::kBfloat16));
-  record.set(Key::kComputeType, number_of(tf32 ? DataType::kTf32 : DataType::kFloat32));
+  const bool own_type = tf32 || type == DataType::kFloat64;
+  record.set(Key::kComputeType, number_of(own_type ? type : DataType::kFloat32));
   return record.set(Key::kTransA, transpose_a ? 1 : 0).set(Key::kTransB, transpose_b ? 1 : 0);
 }
 

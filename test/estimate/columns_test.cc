@@ -81,6 +81,8 @@ TEST_CASE("Types of a product: TF32 is float32 data, 8-bit floats give bfloat16"
   const Cells tf32({{"m", "1"}, {"n", "2"}, {"k", "3"}, {"dtype", "tf32"}});
   CHECK(row_operation("gemm", tf32).record.get(Key::kTypeA) == number(DataType::kFloat32));
   CHECK(row_operation("gemm", tf32).record.get(Key::kComputeType) == number(DataType::kTf32));
+  const Cells doubles({{"m", "1"}, {"n", "2"}, {"k", "3"}, {"dtype", "float64"}});
+  CHECK(row_operation("gemm", doubles).record.get(Key::kComputeType) == number(DataType::kFloat64));
   const Cells fp8({{"m", "1"}, {"n", "2"}, {"k", "3"}, {"dtype", "float8_e4m3"}});
   CHECK(row_operation("gemm", fp8).record.get(Key::kTypeC) == number(DataType::kBfloat16));
 }
