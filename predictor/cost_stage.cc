@@ -6,6 +6,7 @@
 
 #include "predictor/core/kernel_name.h"
 #include "predictor/numbers.h"
+#include "virtual_device/occupancy.h"
 
 namespace maya::predictor {
 namespace {
@@ -18,6 +19,20 @@ uint32_t grid_width_permille(const uint32_t grid[3], const device::DeviceProfile
   const double blocks = static_cast<double>(grid[0]) * grid[1] * grid[2];
   const double share = blocks / target.multiprocessors;
   return share >= 1 ? kWholeDevice_permille : std::max(1u, static_cast<uint32_t>(share * kWholeDevice_permille));
+}
+
+// Blocks of the grid over those that are resident at once.
+double waves_of(const LaunchView& view, const device::DeviceProfile& target) {
+  device::BlockNeeds needs;
+  const uint64_t threads = uint64_t{view.block[0]} * view.block[1] * view.block[2];
+  needs.threads = static_cast<uint32_t>(std::clamp<uint64_t>(threads, 1, target.threads_per_block));
+  needs.registers = view.registers;
+  needs.static_shared_bytes = view.static_shared_bytes;
+  needs.dynamic_shared_bytes = view.dynamic_shared_bytes;
+  needs.max_dynamic_shared_bytes = static_cast<int32_t>(std::min<uint32_t>(view.dynamic_shared_bytes, 1u << 30));
+  const double resident = static_cast<double>(device::active_blocks(target, needs)) * target.multiprocessors;
+  const double blocks = static_cast<double>(view.grid[0]) * view.grid[1] * view.grid[2];
+  return resident > 0 ? blocks / resident : 0;
 }
 
 Engine engine_of(Family family) {
@@ -47,6 +62,7 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   cost.estimate = estimate(target, cost.work);
   cost.engine = engine_of(cost.work.family);
   cost.width_permille = grid_width_permille(configuration.grid, target);
+  cost.waves = waves_of(view, target);
   cost.kind = mix(1, cost.name.data(), cost.name.size());
   cost.identity = cost.kind;
   for (int i = 0; i < 3; ++i) cost.identity = mix(mix(cost.identity, view.grid[i]), view.block[i]);

@@ -20,6 +20,7 @@ struct OperationCost {
   Estimate estimate;
   Engine engine = Engine::kCompute;
   uint32_t width_permille = kWholeDevice_permille;
+  double waves = 0;       // of a kernel: how many times its blocks fill the device; 0: not known
   uint64_t identity = 0;  // hash of name, geometry and shape: the same in every run of a program
   uint64_t kind = 0;      // hash of the name alone
 };

@@ -190,9 +190,10 @@ void warn_of_model(const RankPrediction& rank, Warnings* warnings) {
     warnings->add(
         std::to_string(rank.costs.without_definition) +
         " operations lost their description with a damaged part of the trace; each counts as the shortest kernel");
-  if (!rank.trace->graph_launches.empty())
-    warnings->add(std::to_string(rank.trace->graph_launches.size()) +
-                  " CUDA graph launches: their kernels are not in the prediction");
+  const auto& graphs = rank.trace->graph_launches;
+  const auto opaque = std::count_if(graphs.begin(), graphs.end(), [](const auto& g) { return !g.nodes_follow(); });
+  if (opaque != 0)
+    warnings->add(std::to_string(opaque) + " CUDA graph launches: their kernels are not in the prediction");
   if (rank.trace->communicators.empty()) return;
   if (rank.trace->process.world_size() > 1)
     warnings->add("collectives are estimated by size alone: waiting for other ranks is not simulated");

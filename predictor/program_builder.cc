@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "predictor/host_costs.h"
 #include "predictor/numbers.h"
@@ -24,7 +25,12 @@ class Builder {
 
   Program build() {
     program_.launch_latency_ns = whole_ns(target_.launch_latency_ns);
-    program_.queued_gap_ns = whole_ns(target_.queued_gap_ns);
+    // Gaps that were measured on the same device are better than those of its profile.
+    const bool same_device = trace_.process.device_name() == target_.name;
+    const double kernel_gap_ns = same_device ? trace_.process.queued_gap_ns() : 0;
+    program_.queued_gap_ns = whole_ns(kernel_gap_ns > 0 ? kernel_gap_ns : target_.queued_gap_ns);
+    const double copy_gap_ns = same_device ? trace_.process.queued_copy_gap_ns() : 0;
+    copy_gap_ns_ = copy_gap_ns > 0 ? whole_ns(copy_gap_ns) : program_.queued_gap_ns;
     describe_streams();
     program_.calls.reserve(trace_.events.size());
     for (uint32_t i = 0; i < trace_.events.size(); ++i) {
@@ -126,6 +132,8 @@ class Builder {
         break;
       case EventKind::kGraphLaunch:
         call->cost_ns = whole_ns(target_.launch_host_ns);
+        if (trace_.graph_launches[event.index].nodes_follow())
+          graph_nodes_left_[event.thread] = {trace_.graph_launches[event.index].nodes(), true};
         break;
       case EventKind::kAllocation: {
         const proto::Allocation::Kind kind = trace_.allocations[event.index].kind();
@@ -165,11 +173,25 @@ class Builder {
     call->engine = cost.engine;
     call->width_permille = cost.width_permille;
     call->duration_ns = whole_ns(cost.estimate.median_ns);
+    set_gap(i, call);
+    if (cost.waves > 1) call->tail_permille = static_cast<uint32_t>(kWholeDevice_permille / cost.waves);
     if (costs_.measured_ns[i] != 0) {
-      // What ran beside other work was measured beside it; where it had to wait, the trace says so.
+      // What ran beside other work was measured beside it.
       call->duration_ns = costs_.measured_ns[i];
-      call->width_permille = 0;
+      call->width_permille = cost.waves > 1 ? kWholeDevice_permille : 0;
     }
+  }
+
+  // The gap to the work before it, where it is not that of kernels launched one by one.
+  void set_gap(uint32_t i, HostCall* call) {
+    const trace::Event& event = trace_.events[i];
+    const bool is_copy = event.kind == EventKind::kCopy || event.kind == EventKind::kFill;
+    const bool after_copy = std::exchange(last_is_copy_[call->stream], is_copy);
+    if (is_copy && after_copy) call->queued_gap_ns = copy_gap_ns_;
+    const auto graph = graph_nodes_left_.find(event.thread);
+    if (graph == graph_nodes_left_.end() || graph->second.nodes == 0) return;
+    --graph->second.nodes;
+    if (!std::exchange(graph->second.is_first, false)) call->queued_gap_ns = host_costs::kGraphNodeGap_ns;
   }
 
   void event_call(uint32_t i, HostCall* call) {
@@ -229,6 +251,13 @@ class Builder {
   double host_scale_;
   Program program_;
   Indices threads_, streams_, devices_;
+  struct GraphNodes {
+    uint32_t nodes = 0;  // still to come
+    bool is_first = true;
+  };
+  std::unordered_map<uint32_t, GraphNodes> graph_nodes_left_;  // by thread of the trace
+  std::unordered_map<uint32_t, bool> last_is_copy_;            // by stream
+  uint64_t copy_gap_ns_ = 0;
   Indices records_;  // by event id: the call that recorded it last
 };
 

@@ -6,7 +6,7 @@
 namespace maya::predictor {
 namespace {
 
-enum class What : uint8_t { kCall, kReady, kEnd };
+enum class What : uint8_t { kCall, kReady, kTail, kEnd };
 
 struct Scheduled {
   uint64_t time_ns;
@@ -34,6 +34,7 @@ struct Work {
   uint32_t waiters = kNone;
   uint32_t next_on_stream = kNone;
   bool ended = false;
+  bool holds_engine = false;
   bool marker = false;  // takes no time: stream wait, or a record that stands for several streams
 };
 
@@ -84,7 +85,7 @@ class Simulator {
   bool fits(const HostCall& c, const DeviceState& device) const;
   void begin(uint32_t index);
   void end(uint32_t index);
-  void release_engine(const HostCall& c);
+  void release_engine(uint32_t index);
   void check_all_done();
 
   const Program& program_;
@@ -272,7 +273,9 @@ void Simulator::maybe_ready(uint32_t index) {
   if (w.pending != 0) return;
   const StreamState& stream = streams_[call(index).stream];
   uint64_t others = std::max(w.after_ns, stream.last_end_ns);
-  if (stream.used && !w.marker) others = std::max(others, stream.last_work_end_ns + program_.queued_gap_ns);
+  const HostCall& c = call(index);
+  const uint64_t gap_ns = c.queued_gap_ns == kNever_ns ? program_.queued_gap_ns : c.queued_gap_ns;
+  if (stream.used && !w.marker) others = std::max(others, stream.last_work_end_ns + gap_ns);
   const uint64_t ready = std::max({w.earliest_ns, others, now_ns_});
   result_.launched_late[index] = !w.marker && w.earliest_ns > others;
   if (ready > now_ns_) {
@@ -285,7 +288,7 @@ void Simulator::maybe_ready(uint32_t index) {
 bool Simulator::fits(const HostCall& c, const DeviceState& device) const {
   switch (c.engine) {
     case Engine::kCompute:
-      return device.compute_used_permille + c.width_permille <= kWholeDevice_permille;
+      return device.compute_used_permille + std::max(c.width_permille, 1u) <= kWholeDevice_permille;
     case Engine::kCopyIn:
       return !device.copy_in_busy;
     case Engine::kCopyOut:
@@ -332,10 +335,16 @@ void Simulator::begin(uint32_t index) {
   const uint64_t duration = durations_.empty() ? c.duration_ns : durations_[index];
   result_.work_start_ns[index] = now_ns_;
   result_.work_end_ns[index] = now_ns_ + duration;
+  work_[index].holds_engine = true;
+  if (c.engine == Engine::kCompute && c.tail_permille > 0 && c.tail_permille < kWholeDevice_permille)
+    schedule(now_ns_ + duration - duration / kWholeDevice_permille * c.tail_permille, index, What::kTail);
   schedule(now_ns_ + duration, index, What::kEnd);
 }
 
-void Simulator::release_engine(const HostCall& c) {
+void Simulator::release_engine(uint32_t index) {
+  if (!work_[index].holds_engine) return;
+  work_[index].holds_engine = false;
+  const HostCall& c = call(index);
   DeviceState& device = devices_[program_.streams[c.stream].device];
   if (c.engine == Engine::kCommunication || c.engine == Engine::kHost) return;
   if (c.engine == Engine::kCompute) device.compute_used_permille -= c.width_permille;
@@ -358,7 +367,7 @@ void Simulator::end(uint32_t index) {
   if (!w.marker) {
     stream.used = true;
     stream.last_work_end_ns = now_ns_;
-    release_engine(c);
+    release_engine(index);
   }
   if (stream.tail == index) {
     DeviceState& device = devices_[program_.streams[c.stream].device];
@@ -414,6 +423,9 @@ Simulation Simulator::run() {
         break;
       case What::kReady:
         request_engine(next.call);
+        break;
+      case What::kTail:
+        release_engine(next.call);
         break;
       case What::kEnd:
         end(next.call);

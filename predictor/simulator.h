@@ -13,7 +13,9 @@
 //  has ended.
 //  - The compute engine of a device runs kernels side by side only while their widths fit; a kernel that does not fit
 //  waits, first come first
-//    served within one priority. There is one copy engine for each direction between host and device. Communication is
+//    served within one priority. A kernel of more blocks than fit on the device at once holds it until its last blocks
+//    have begun (its tail); then the next may start beside it. One of width 0 holds nothing up, but waits for such
+//    kernels. There is one copy engine for each direction between host and device. Communication is
 //    not held up by either.
 #pragma once
 
@@ -47,13 +49,16 @@ struct HostCall {
   uint64_t return_ns = 0;    // host time after a wait has ended
   uint64_t duration_ns = 0;  // kEnqueue: of the work
   uint64_t latency_ns =
-      kNever_ns;           // kEnqueue: from the call to the earliest start; kNever_ns: Program::launch_latency_ns
+      kNever_ns;  // kEnqueue: from the call to the earliest start; kNever_ns: Program::launch_latency_ns
+  uint64_t queued_gap_ns =
+      kNever_ns;           // kEnqueue: after work before it on the stream; kNever_ns: Program::queued_gap_ns
   uint32_t thread = 0;     // index below Program::threads
   uint32_t stream = 0;     // index into Program::streams
   uint32_t after = kNone;  // an earlier call of another thread whose return wakes this thread: the gap starts then
   uint32_t record =
       kNone;  // kStreamWait, kEventSynchronize: the kEventRecord call meant; kNone: never recorded, no wait
   uint32_t width_permille = kWholeDevice_permille;  // kEnqueue on the compute engine: share of the device that it fills
+  uint32_t tail_permille = 0;  // kEnqueue on the compute engine: last share of the duration, in which no block waits
   CallKind kind = CallKind::kOther;
   Engine engine = Engine::kCompute;
   bool blocks = false;  // kEnqueue: the call returns when the work has ended

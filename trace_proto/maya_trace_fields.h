@@ -29,7 +29,7 @@ struct ProcessHeader {
   static constexpr uint32_t kFormat = 1, kMayaVersion = 2, kProgram = 3, kArguments = 4, kPid = 5, kRunId = 6,
                             kRank = 7, kWorldSize = 8, kDeviceName = 9, kDeviceProfile = 10, kDeviceCount = 11,
                             kStartTimeNs = 12, kStartUnixNs = 13, kHostCpu = 14, kCluster = 15, kMemoryLimitBytes = 16,
-                            kCpuScale = 17;
+                            kCpuScale = 17, kQueuedGapNs = 18, kQueuedCopyGapNs = 19;
 };
 struct ProcessEnd {
   static constexpr uint32_t kPacketsLost = 1, kReason = 2, kHostBytesDropped = 3, kUnsupported = 4, kOwnNsTotal = 5;
@@ -99,7 +99,7 @@ struct ModuleLoad {
   static constexpr uint32_t kDevice = 1, kImageBytes = 2, kChargedBytes = 3, kUnload = 4;
 };
 struct GraphLaunch {
-  static constexpr uint32_t kGraph = 1, kNodes = 2;
+  static constexpr uint32_t kGraph = 1, kNodes = 2, kNodesFollow = 3;
 };
 
 // Enumerators.

@@ -8,6 +8,7 @@
 #include "predictor/kineto/collective_name.h"
 #include "predictor/kineto/dependencies.h"
 #include "predictor/kineto/launches.h"
+#include "predictor/kineto/queued_gaps.h"
 #include "predictor/kineto/trace_assembly.h"
 #include "predictor/target.h"
 #include "predictor/training/device_name.h"
@@ -20,7 +21,6 @@ namespace {
 constexpr uint32_t kDefaultStream = 7;             // CUPTI's number of a context's default stream
 constexpr uint32_t kNonBlockingFlag = 1;           // CU_STREAM_NON_BLOCKING
 constexpr uint64_t kBeginning_ns = 1'000'000'000;  // of the trace, on its own clock
-constexpr uint64_t kBefore_ns = 2'000;             // work without a call: enqueued this long before it started
 constexpr size_t kMostStreams = 4096;
 
 enum class CallKind { kOther, kDeviceSynchronize, kStreamSynchronize, kEventSynchronize };
@@ -34,6 +34,10 @@ CallKind kind_of(std::string_view name) {
   return CallKind::kOther;
 }
 
+bool is_graph_launch(std::string_view name) {
+  return name.rfind("cudaGraphLaunch", 0) == 0 || name.rfind("cuGraphLaunch", 0) == 0;
+}
+
 proto::Copy::Kind copy_kind_of(std::string_view name) {
   const auto says = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   if (says("HtoD")) return proto::Copy::HOST_TO_DEVICE;
@@ -45,11 +49,10 @@ proto::Copy::Kind copy_kind_of(std::string_view name) {
 
 class Converter {
  public:
-  Converter(const KinetoTrace& trace, Conversion* conversion)
-      : trace_(trace), launches_(find_launches(trace)), conversion_(*conversion) {
+  Converter(const KinetoTrace& trace, const Launches& launches, Conversion* conversion)
+      : trace_(trace), launches_(launches), conversion_(*conversion) {
     first_ns_ = ~uint64_t{0};
-    for (const DeviceWork& work : trace.work)
-      first_ns_ = std::min(first_ns_, work.start_ns - std::min(work.start_ns, kBefore_ns));
+    for (const uint64_t enqueued_ns : launches_.enqueued_ns) first_ns_ = std::min(first_ns_, enqueued_ns);
     for (const RuntimeCall& call : trace.calls) first_ns_ = std::min(first_ns_, call.start_ns);
     for (const StepMark& step : trace.steps) first_ns_ = std::min(first_ns_, step.start_ns);
   }
@@ -148,8 +151,8 @@ class Converter {
     for (auto& [key, list] : by_stream()) {
       if (stream != ~uint64_t{0} && key != stream) continue;
       // Work of a stream ends in the order in which it was enqueued.
-      const auto end =
-          std::partition_point(list.begin(), list.end(), [&](uint32_t i) { return enqueued_ns(i) < call.start_ns; });
+      const auto end = std::partition_point(list.begin(), list.end(),
+                                            [&](uint32_t i) { return launches_.enqueued_ns[i] < call.start_ns; });
       if (end == list.begin()) continue;
       const auto later = std::partition_point(
           list.begin(), end, [&](uint32_t i) { return work(i).end_ns() <= call.end_ns() + kClockError_ns; });
@@ -158,11 +161,6 @@ class Converter {
       if (last == kNoIndex || work(candidate).end_ns() > work(last).end_ns()) last = candidate;
     }
     return last;
-  }
-
-  uint64_t enqueued_ns(uint32_t i) const {
-    const uint32_t c = launches_.call_of[i];
-    return c == kNoIndex ? work(i).start_ns : trace_.calls[c].start_ns;
   }
 
   std::map<uint64_t, std::vector<uint32_t>>& by_stream() {
@@ -187,8 +185,7 @@ class Converter {
     for (const uint32_t i : launches_.order) {
       if (launches_.call_of[i] != kNoIndex) continue;
       ++conversion_.work_without_call;
-      const uint64_t start_ns = work(i).start_ns;
-      add_work(trace_.threads, start_ns - std::min(start_ns, kBefore_ns), i, 1, 0, false);
+      add_work(trace_.threads, launches_.enqueued_ns[i], i, 1, 0, false);
     }
   }
 
@@ -299,9 +296,16 @@ class Converter {
   void enqueue(uint32_t c) {
     const RuntimeCall& call = trace_.calls[c];
     bool first = true;
+    const bool is_graph = is_graph_launch(trace_.names[call.name]);
+    if (is_graph) {
+      proto::Packet* const packet = assembly_.add(call.thread, time_of(call.start_ns));
+      packet->set_call_ns(1);
+      packet->mutable_graph_launch()->set_nodes(static_cast<uint32_t>(launches_.work_of[c].size()));
+      packet->mutable_graph_launch()->set_nodes_follow(true);
+    }
     for (const uint32_t i : launches_.work_of[c]) {
       const uint64_t end_ns = work(i).end_ns();
-      const bool holds_up = first && work(i).kind != WorkKind::kKernel && call.end_ns() >= end_ns;
+      const bool holds_up = first && !is_graph && work(i).kind != WorkKind::kKernel && call.end_ns() >= end_ns;
       const uint64_t wait_ns = holds_up && end_ns > call.start_ns ? end_ns - call.start_ns : 0;
       add_work(call.thread, call.start_ns, i, first ? call.duration_ns - wait_ns : 1, wait_ns, holds_up);
       first = false;
@@ -343,7 +347,7 @@ class Converter {
   }
 
   const KinetoTrace& trace_;
-  Launches launches_;
+  const Launches& launches_;
   Conversion& conversion_;
   TraceAssembly assembly_;
   uint64_t first_ns_ = 0;
@@ -387,7 +391,11 @@ Failure convert(const KinetoTrace& trace, const std::string& device, Conversion*
   header.set_device_count(1);
   if (device::find_builtin_profile(device) == nullptr && !device.empty())
     if (Failure failure = profile_text(device, header.mutable_device_profile())) return failure;
-  Converter converter(trace, conversion);
+  const Launches launches = find_launches(trace);
+  const QueuedGaps gaps = queued_gaps(trace, launches);
+  header.set_queued_gap_ns(gaps.kernel_ns);
+  header.set_queued_copy_gap_ns(gaps.copy_ns);
+  Converter converter(trace, launches, conversion);
   converter.convert();
   if (converter.too_many_streams())
     return {FailureKind::kInput, trace.path + ": work on more than " + std::to_string(kMostStreams) +

@@ -31,13 +31,19 @@ Launches find_launches(const KinetoTrace& trace) {
 
   launches.order.resize(trace.work.size());
   std::iota(launches.order.begin(), launches.order.end(), 0u);
-  const auto enqueued = [&](uint32_t i) {
-    const uint32_t call = launches.call_of[i];
-    const uint64_t start_ns = trace.work[i].start_ns;
-    return std::tuple(call == kNoIndex ? start_ns : trace.calls[call].start_ns, start_ns);
-  };
+  std::stable_sort(launches.order.begin(), launches.order.end(), starts_earlier);
+  launches.enqueued_ns.resize(trace.work.size());
+  std::unordered_map<uint64_t, uint64_t> follower;  // by stream: when the work that follows was enqueued
+  for (auto i = launches.order.rbegin(); i != launches.order.rend(); ++i) {
+    const DeviceWork& work = trace.work[*i];
+    uint64_t enqueued_ns = work.start_ns - std::min(work.start_ns, kBefore_ns);
+    const auto [next, is_last] = follower.try_emplace(stream_key(work), enqueued_ns);
+    if (!is_last && next->second > 0) enqueued_ns = std::min(enqueued_ns, next->second - 1);
+    if (launches.call_of[*i] != kNoIndex) enqueued_ns = trace.calls[launches.call_of[*i]].start_ns;
+    launches.enqueued_ns[*i] = next->second = enqueued_ns;
+  }
   std::stable_sort(launches.order.begin(), launches.order.end(),
-                   [&](uint32_t a, uint32_t b) { return enqueued(a) < enqueued(b); });
+                   [&](uint32_t a, uint32_t b) { return launches.enqueued_ns[a] < launches.enqueued_ns[b]; });
   launches.place.resize(trace.work.size());
   launches.previous.assign(trace.work.size(), kNoIndex);
   std::unordered_map<uint64_t, uint32_t> last;
