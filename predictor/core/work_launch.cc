@@ -66,11 +66,11 @@ void set_operation(Work* work, Family family, Operator op, DataType type, double
   work->written_bytes = traffic.written_bytes;
   work->shape.family = family;
   work->shape.set(Key::kElements, whole(rows * columns))
-      .set(Key::kRows, whole(rows))
-      .set(Key::kColumns, whole(columns))
       .set(Key::kDataType, static_cast<int64_t>(type))
       .set(Key::kDirection, backward ? 1 : 0)
       .set(Key::kOperator, static_cast<int64_t>(op));
+  // One row is no shape, only a count.
+  if (rows > 1) work->shape.set(Key::kRows, whole(rows)).set(Key::kColumns, whole(columns));
 }
 
 DataType copied_type(std::string_view argument) {
