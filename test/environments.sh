@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Python environments that the end-to-end tests run in, outside the checkout, once: test/environments.sh [NAME...]
 # full: torch with all of NVIDIA's wheels, transformers; lean: torch alone; numba: numba-cuda with NVIDIA's compilers.
-# models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, fms: folders of packages to put before
+# models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, fms, litgpt: folders of packages to put before
 # those of models (PYTHONPATH): what published runs were measured with.
 # Without names: full lean numba.
 set -euo pipefail
@@ -21,7 +21,8 @@ requirements() {
     transformers-4.38) echo "--no-deps transformers==4.38.1 tokenizers==0.15.2 huggingface-hub==0.36.0" ;;
     fms) echo "--no-deps transformers==4.48.1 tokenizers==0.21.4 huggingface-hub==0.36.0 peft==0.15.2 accelerate==1.6.0 fms-acceleration==0.6.4" \
       "fms-acceleration-foak==0.7.4 fms-acceleration-peft==0.4.4 bitsandbytes==0.50.2 datasets==3.6.0 dill==0.3.8 multiprocess==0.70.16" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 fms" >&2; exit 2 ;;
+    litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 fms litgpt" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"
@@ -32,7 +33,7 @@ for name in "${@:-full lean numba}"; do
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [ "$one" = transformers-4.38 ] || [ "$one" = fms ]; then
+    if [[ $one =~ ^(transformers-4.38|fms|litgpt)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else

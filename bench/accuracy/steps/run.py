@@ -73,7 +73,7 @@ class Traces:
         os.makedirs(folder)
         environment = dict(os.environ, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
         if row.environment != "models":
-            environment["PYTHONPATH"] = os.path.join(self.environments, row.environment)
+            environment["PYTHONPATH"] = ":".join(os.path.join(self.environments, e) for e in row.environment.split(":"))
         device = TRACED_ON.get(row.device, row.device)
         command = [os.path.join(self.binaries, "maya-run"), "--device", device, "--memory", "unlimited", "--trace-dir",
                    os.path.join(folder, "trace"), "--", os.path.join(self.environments, "models", "bin", "python"),
@@ -203,8 +203,8 @@ def main():
             print(f"{r.line}: {r.source}: {r.name}: {verdict}")
         return
     environments = os.environ.get("MAYA_ENVIRONMENTS", os.path.expanduser("~/.cache/maya/environments"))
-    subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38", "fms"],
-                   check=True)
+    subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38", "fms",
+                    "litgpt"], check=True)
     with tempfile.TemporaryDirectory(prefix="maya-steps-") as temporary:
         traces = Traces(os.path.abspath(a.reuse or temporary), os.path.abspath(a.binaries), environments)
         scores, unscored = [], [r for r in every if r.reason]

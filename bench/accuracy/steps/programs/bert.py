@@ -3,6 +3,8 @@
     python bert.py --model bert_large --task squad --batch 32 --seq 384 --precision tf32
     python bert.py --model bert_large --task pretrain --batch 256 --seq 128 --precision fp16 --accumulate 2
 
+Pre-training predicts masked tokens only, 20 of 128 and 80 of 512, as NVIDIA's example does.
+
 `--precision fp16` is mixed precision as NVIDIA's examples did it with apex level O2: half-precision weights and
 gradients, single-precision master weights in the optimizer; `amp` is torch.autocast.
 """
@@ -13,7 +15,18 @@ import transformers
 
 from models import MODELS, config
 
-TASKS = {"squad": transformers.BertForQuestionAnswering, "pretrain": transformers.BertForPreTraining}
+class Pretraining(transformers.BertForPreTraining):
+    def forward(self, positions, labels, next_sentence_label, **inputs):
+        hidden, pooled = self.bert(**inputs)[:2]
+        masked = hidden.flatten(0, 1).index_select(0, positions.flatten())
+        scores, relation = self.cls(masked, pooled)
+        entropy = torch.nn.functional.cross_entropy
+        loss = entropy(scores.float(), labels.flatten()) + entropy(relation.float(), next_sentence_label)
+        return transformers.modeling_outputs.MaskedLMOutput(loss=loss)
+
+
+TASKS = {"squad": transformers.BertForQuestionAnswering, "pretrain": Pretraining}
+MASKED = {128: 20, 512: 80}  # predictions of a sequence
 
 
 class MasterWeights:
@@ -64,7 +77,8 @@ def main():
     if a.task == "squad":
         batch |= dict(start_positions=tokens[:, 0], end_positions=tokens[:, 0])
     else:
-        batch |= dict(labels=tokens, next_sentence_label=tokens[:, 0])
+        masked = tokens[:, :MASKED[a.seq]]
+        batch |= dict(positions=masked, labels=masked, next_sentence_label=tokens[:, 0])
     batch = {name: value.contiguous().pin_memory() for name, value in batch.items()}
     for step in range(a.steps):
         torch.cuda.nvtx.range_push("step")
