@@ -75,6 +75,7 @@ bool triton_work(const LaunchContext& context, Work* work);              // Indu
 bool convolution_kernel_work(const LaunchContext& context, Work* work);  // cuDNN's and PyTorch's convolutions
 bool matrix_work(const LaunchContext& context, Work* work);              // CUTLASS and cuBLAS kernels launched by name
 bool collective_kernel_work(const LaunchContext& context, Work* work);   // NCCL's kernels, as profilers see them
+bool training_library_work(const LaunchContext& context, Work* work);    // Liger, Unsloth, bitsandbytes, AutoGPTQ
 bool library_work(const LaunchContext& context, Work* work);  // hand-written kernels of well-known other libraries
 
 }  // namespace maya::model

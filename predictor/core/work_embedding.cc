@@ -98,6 +98,7 @@ constexpr CountedKernel kKernels[] = {
     {"EmbeddingBag_accGradParametersKernel_max", Family::kEmbedding, true, {kAllThreads}, {kAllThreads}},
     // Where the runs of equal indices begin: a number a thread.
     {"krn_partials_per_segment", Family::kEmbedding, true, {kAllThreads}, {kAllThreads}},
+    {"krn_partial_to_segment_idx", Family::kEmbedding, true, {kAllThreads}, {kAllThreads}},
     {"krn_partial_segment_offset", Family::kEmbedding, true, {kAllThreads}, {kAllThreads}},
     {"compute_num_of_partial_segments", Family::kEmbedding, true, {kAllThreads}, {kAllThreads}},
 };

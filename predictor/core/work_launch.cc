@@ -121,6 +121,7 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
                                                                           model::multi_tensor_work,
                                                                           model::pooling_work,
                                                                           model::attention_kernel_work,
+                                                                          model::training_library_work,
                                                                           model::convolution_kernel_work,
                                                                           model::matrix_work,
                                                                           model::collective_kernel_work,

@@ -337,6 +337,34 @@ TEST_CASE("Triton reductions: rows, columns, and which tensors are whole") {
   CHECK(operator_of(norm) == Operator::kLayerNorm);
 }
 
+TEST_CASE("Training libraries: rows of Triton kernels, blockwise quantisation") {
+  // Unsloth's RMS norm over 16,384 tokens of 4,096; the last number is epsilon, 1e-6 as a float.
+  const Work norm = work({.name = "_rms_layernorm_forward",
+                          .grid = {16384, 1, 1},
+                          .block = {256, 1, 1},
+                          .scalars = {{8, 4, 4096}, {24, 4, 4096}, {48, 4, 4096}, {52, 4, 897988541}}});
+  check_same(norm, rows_record(Family::kNormalization, Operator::kRmsNorm, DataType::kBfloat16, 16384, 4096, false));
+  const Work rotary = work({.name = "_rope_embedding",
+                            .grid = {16384, 8, 1},
+                            .scalars = {{8, 4, 4096}, {24, 4, 128}, {40, 4, 128}, {44, 4, 4096}}});
+  CHECK(rotary.read_bytes == 2.0 * 16384 * 4096);
+  CHECK_FALSE(rotary.guessed);
+  // Llama-2 7B's embedding of 131 M weights in NF4 with a factor for each 64.
+  const Work wide = work({.name = "void kDequantizeBlockwise<__half, 512, 64, 8, 2>(float*, unsigned char*, float*, "
+                                  "__half*, int, int)",
+                          .grid = {128000, 1, 1},
+                          .block = {64, 1, 1},
+                          .scalars = {{32, 4, 32}, {36, 4, 131072000}}});
+  CHECK(wide.read_bytes == 131072000 * (0.5 + 4.0 / 64));
+  CHECK(wide.written_bytes == 131072000 * 2.0);
+  const Work product = work({.name = "void gemm_4bit_sm80_m16n8k16<__nv_bfloat16, 128, 128, 64>(__nv_bfloat16 const*)",
+                             .grid = {1, 250, 1},
+                             .scalars = {{64, 4, 110}, {68, 4, 32000}, {72, 4, 4096}, {76, 4, 64}}});
+  CHECK(product.family == Family::kGemm);
+  CHECK(product.flops == 2.0 * 110 * 32000 * 4096);
+  CHECK_FALSE(product.guessed);
+}
+
 TEST_CASE("Every kernel of public traces has a family") {
   const auto family = [](std::string_view name) { return work({.name = name, .grid = {64, 2, 1}}).family; };
   CHECK(family("nvjet_tst_256x128_64x4_1x2_h_bz_coopA_TNT") == Family::kGemm);
