@@ -16,6 +16,7 @@ bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') |
 // Length of a token at `i` whose brackets do not nest: "(anonymous namespace)", "operator<", "->". 0 when there is
 // none.
 size_t opaque_token(std::string_view text, size_t i) {
+  if (text[i] != '(' && text[i] != '-' && text[i] != 'o') return 0;
   std::string_view rest = text.substr(i);
   if (rest.starts_with(kAnonymous)) return kAnonymous.size();
   if (rest.starts_with("->")) return 2;
