@@ -7,14 +7,9 @@
 namespace maya::model {
 namespace {
 
-constexpr double kIndex_bytes = 8;
-
-void set_table(Work* work, DataType type, double bytes, double rows, double columns, double reads, double writes,
-               bool backward) {
-  set_streaming(work, Family::kEmbedding, type == DataType::kNone ? DataType::kFloat32 : type, rows * columns,
-                reads * bytes, writes * bytes);
-  work->read_bytes += rows * kIndex_bytes;
-  work->shape.set(Key::kRows, whole(rows)).set(Key::kColumns, whole(columns)).set(Key::kDirection, backward ? 1 : 0);
+void set_table(Work* work, DataType type, double rows, double columns, bool backward) {
+  set_operation(work, Family::kEmbedding, Operator::kNone, type == DataType::kNone ? DataType::kFloat32 : type, rows,
+                columns, backward);
 }
 
 bool gather_work(const LaunchContext& context, Work* work) {
@@ -25,12 +20,11 @@ bool gather_work(const LaunchContext& context, Work* work) {
     const double indices = static_cast<double>(context.scalar(0, 0)), slice = static_cast<double>(context.scalar(1, 0));
     constexpr double kWord_bytes = 4;
     if (indices > 0 && slice > 0) {
-      set_table(work, DataType::kFloat32, kWord_bytes, indices, slice / kWord_bytes, 1, 1, false);
+      set_table(work, DataType::kFloat32, indices, slice / kWord_bytes, false);
       return true;
     }
-    set_table(work, DataType::kFloat32, kWord_bytes, context.blocks(),
-              context.launch.block[0] * static_cast<double>(number_in(name.argument(0), 16)) / kWord_bytes, 1, 1,
-              false);
+    set_table(work, DataType::kFloat32, context.blocks(),
+              context.launch.block[0] * static_cast<double>(number_in(name.argument(0), 16)) / kWord_bytes, false);
     work->guessed = true;
     return true;
   }
@@ -59,8 +53,8 @@ bool dense_backward_work(const LaunchContext& context, Work* work) {
     const bool guessed = rows <= 0 || columns <= 0;
     // Without arguments: a warp of a block takes 32 columns, rows stay unknown.
     constexpr double kColumnsOfBlock = 32, kGuessedRows = 4096;
-    set_table(work, type_named(name.argument(0)), bytes_in(name.argument(0), 4), guessed ? kGuessedRows : rows,
-              guessed ? context.blocks() * kColumnsOfBlock : columns, 2, 1, true);
+    set_table(work, type_named(name.argument(0)), guessed ? kGuessedRows : rows,
+              guessed ? context.blocks() * kColumnsOfBlock : columns, true);
     work->guessed = guessed;
     return true;
   }
@@ -70,16 +64,15 @@ bool dense_backward_work(const LaunchContext& context, Work* work) {
     const double rows = static_cast<double>(context.scalar(0, 0)), columns = static_cast<double>(context.scalar(1, 0));
     const bool guessed = rows <= 0 || columns <= 0;
     const DataType type = first_type_in(name.argument(0));
-    set_table(work, type, bytes_in(name.argument(0), 4), guessed ? 1 : rows, guessed ? context.threads() : columns, 1,
-              0, true);
+    set_table(work, type, guessed ? 1 : rows, guessed ? context.threads() : columns, true);
+    work->read_bytes -= work->flops * bytes_in(name.argument(0), 4);  // the weight's gradient is not read yet
     work->written_bytes = work->flops * 4;
     work->guessed = guessed;
     return true;
   }
   if (name.leaf == "sum_and_scatter") {
     // A thread an element of the weight's gradient, from those sums.
-    const double bytes = bytes_in(name.argument(0), 4);
-    set_table(work, first_type_in(name.argument(0)), bytes, 1, context.threads(), 0, 1, true);
+    set_table(work, first_type_in(name.argument(0)), 1, context.threads(), true);
     work->read_bytes = context.threads() * 4;
     return true;
   }

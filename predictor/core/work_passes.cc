@@ -101,6 +101,7 @@ Traffic traffic_of(Family family, Operator op, DataType type, double rows, doubl
   const Passes passes = passes_of(family, op);
   Traffic traffic = backward ? Traffic{passes.backward_reads * tensor, passes.backward_writes * tensor}
                              : Traffic{passes.reads * tensor, passes.writes * tensor};
+  if (family == Family::kEmbedding) traffic.read_bytes += rows * kIndex_bytes;
   switch (op) {
     case Operator::kWhere:
       traffic.read_bytes += rows * columns;  // the condition

@@ -13,7 +13,8 @@ struct Traffic {
 
 // Compulsory traffic of an operation over rows x columns elements of `type`: each tensor once, however many passes an
 // implementation makes. Sizes:
-//   elementwise, copies, embedding, index: the elements of the result;
+//   elementwise, copies, index: the elements of the result;
+//   embedding: `rows` of `columns`, and a 64-bit index each;
 //   normalization, softmax: rows of `columns` that are treated one by one; layer and RMS norm also move their weights
 //     (`columns` of them) and 32-bit statistics (two or one a row);
 //   reduction: `rows` results of `columns` elements each;

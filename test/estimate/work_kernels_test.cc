@@ -94,6 +94,15 @@ TEST_CASE("A launch and the same operation given by rows and columns are the sam
              rows_record(Family::kElementwise, Operator::kGelu, DataType::kBfloat16, 8192, 3072, true));
 }
 
+TEST_CASE("Embedding, by launch and by rows and columns") {
+  // 8,192 tokens of 768 float weights: 3,072 bytes each.
+  check_same(work({.name = "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, "
+                           "long, long, bool)",
+                   .grid = {8192, 1, 1},
+                   .scalars = {{24, 4, 8192}, {32, 8, 3072}, {40, 8, 50304}}}),
+             rows_record(Family::kEmbedding, Operator::kNone, DataType::kFloat32, 8192, 768, false));
+}
+
 TEST_CASE("Traffic by operator, worked out by hand") {
   const int64_t bf16 = static_cast<int64_t>(DataType::kBfloat16);
   OperationRecord cross_entropy(Family::kSoftmax, "");
