@@ -132,7 +132,9 @@ double gemm_family_ns(const device::DeviceProfile& profile, const Work& work) {
   gemm.m = static_cast<double>(shape.get(Key::kM));
   gemm.n = static_cast<double>(shape.get(Key::kN));
   gemm.k = static_cast<double>(shape.get(Key::kK));
-  gemm.batch = static_cast<double>(std::max<int64_t>({shape.get(Key::kBatch), shape.get(Key::kGroups), 1}));
+  // The pixels of a convolution hold its batch already.
+  const int64_t batch = work.family == Family::kConvolution ? 1 : shape.get(Key::kBatch);
+  gemm.batch = static_cast<double>(std::max<int64_t>({batch, shape.get(Key::kGroups), 1}));
   gemm.bytes = bytes_of(work);
   gemm.element_bytes = data_type_bits(work.type) / 8.0;
   gemm.type = work.type;

@@ -48,7 +48,15 @@ double peak_of(const device::DeviceProfile& profile, DataType type, bool tensor_
 
 double roofline_ns(const device::DeviceProfile& profile, const Work& work) {
   double compute = work.flops / peak_of(profile, work.type, work.tensor_cores) * 1e9;
-  double memory = bytes_of(work) / profile.memory_bandwidth * 1e9;
+  // Winograd's F(4x4, 3x3) needs a quarter of the multiplications of a direct 3x3 convolution (Lavin and Gray, 2015);
+  // cuDNN uses it for 32-bit floats.
+  constexpr double kWinogradSaving = 4;
+  if (work.family == Family::kConvolution && !work.tensor_cores && work.shape.get(Key::kFilterHeight) >= 3)
+    compute /= kWinogradSaving;
+  // What fits into the L2 cache may come from there.
+  const bool cached = bytes_of(work) <= static_cast<double>(profile.l2_bytes);
+  const double bandwidth = cached ? std::max(profile.l2_bandwidth, profile.memory_bandwidth) : profile.memory_bandwidth;
+  double memory = bytes_of(work) / bandwidth * 1e9;
   return std::max({compute, memory, profile.kernel_floor_ns});
 }
 

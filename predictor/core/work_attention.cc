@@ -145,8 +145,25 @@ bool flash3_work(const LaunchContext& context, Work* work) {
     shape.batch = shape.queries / 2048;
     shape.queries = 2048;
   }
-  set_attention(work, shape, first_type_in(text.substr(text.find("cutlass::"))), backward, Implementation::kBest);
+  set_attention(work, shape, first_type_in(text.substr(std::min(text.find("cutlass::"), text.size()))), backward,
+                Implementation::kBest);
   work->guessed = true;  // masks and lengths of packed sequences are arguments
+  return true;
+}
+
+// Inductor's flex attention: sizes are compiled in; the grid is query tiles, batch times heads. 128 x 64 tiles are what
+// it chooses most often.
+bool flex_attention_work(const LaunchContext& context, Work* work) {
+  if (!contains(context.name.leaf, "flex_attention")) return false;
+  const bool backward = contains(context.name.leaf, "backward");
+  AttentionShape shape;
+  constexpr double kQueryTile = 128, kHeadDim = 64;
+  shape.batch = std::max(context.launch.grid[1], context.launch.grid[2]);
+  shape.queries = context.launch.grid[0] * kQueryTile;
+  shape.head_dim = kHeadDim;
+  shape.causal = true;
+  set_attention(work, shape, DataType::kBfloat16, backward, Implementation::kBest);
+  work->guessed = true;
   return true;
 }
 
@@ -184,7 +201,8 @@ bool cutlass_attention_work(const LaunchContext& context, Work* work) {
 }  // namespace
 
 bool attention_kernel_work(const LaunchContext& context, Work* work) {
-  return flash_work(context, work) || flash3_work(context, work) || cutlass_attention_work(context, work);
+  return flash_work(context, work) || flash3_work(context, work) || flex_attention_work(context, work) ||
+         cutlass_attention_work(context, work);
 }
 
 }  // namespace maya::model

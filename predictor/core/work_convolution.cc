@@ -9,7 +9,12 @@
 namespace maya::model {
 namespace {
 
-double ratio(int64_t a, int64_t b) { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1; }
+double ratio(int64_t a, double b) { return b > 0 ? static_cast<double>(a) / b : 1; }
+double ratio(int64_t a, int64_t b) { return ratio(a, static_cast<double>(b)); }
+
+double product(int64_t a, int64_t b, int64_t c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
 
 // (..., [elements,] channels or batch, channels of the result, multiplier, width, height, result's width and height,
 // [filter's width...]). The direction of each kernel, as Key::kConvDirection: 0 forward, 1 data, 2 filter.
@@ -26,11 +31,11 @@ bool depthwise_work(const LaunchContext& context, Work* work) {
   } else if (data) {  // elements of the input, channels, multiplier, filters, ...
     channels = context.scalar(1, 0);
     filters = context.scalar(3, 0);
-    batch = static_cast<int64_t>(ratio(context.scalar(0, 0), channels * context.scalar(4, 1) * context.scalar(5, 1)));
+    batch = whole(ratio(context.scalar(0, 0), product(channels, context.scalar(4, 1), context.scalar(5, 1))));
   } else {  // elements of the result, filters, multiplier, width, height, result's width, height, filter's width
     filters = context.scalar(1, 0);
-    channels = static_cast<int64_t>(ratio(filters, context.scalar(2, 1)));
-    batch = static_cast<int64_t>(ratio(context.scalar(0, 0), filters * context.scalar(5, 1) * context.scalar(6, 1)));
+    channels = whole(ratio(filters, context.scalar(2, 1)));
+    batch = whole(ratio(context.scalar(0, 0), product(filters, context.scalar(5, 1), context.scalar(6, 1))));
     if (size <= 0) size = context.scalar(7, 3);
   }
   const uint32_t first = filter || data ? 4 : 3;
@@ -39,7 +44,7 @@ bool depthwise_work(const LaunchContext& context, Work* work) {
   out_width = context.scalar(first + 2, 0);
   out_height = context.scalar(first + 3, 0);
   // A block an element of the filters' gradient.
-  if (filter && size <= 0) size = std::lround(std::sqrt(ratio(context.launch.grid[0], std::max<int64_t>(filters, 1))));
+  if (filter && size <= 0) size = whole(std::sqrt(ratio(context.launch.grid[0], std::max<int64_t>(filters, 1))) + 0.5);
   const bool guessed = batch <= 0 || channels <= 0 || width <= 0 || height <= 0 || out_width <= 0 || out_height <= 0;
   constexpr int64_t kGuessedSize = 3;
   const int64_t filter_size = size > 0 ? size : kGuessedSize;
@@ -54,7 +59,7 @@ bool depthwise_work(const LaunchContext& context, Work* work) {
       .set(Key::kFilters, filters)
       .set(Key::kFilterHeight, filter_size)
       .set(Key::kFilterWidth, filter_size)
-      .set(Key::kStride, std::max(std::lround(ratio(height, out_height)), 1L))
+      .set(Key::kStride, std::max<int64_t>(whole(ratio(height, out_height) + 0.5), 1))
       .set(Key::kPad, filter_size / 2)
       .set(Key::kDilation, 1)
       .set(Key::kConvGroups, channels)

@@ -128,7 +128,13 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
                                                                           model::library_work};
   for (auto* recognise : kRecognisers) {
     Work work;
-    if (recognise(context, &work)) return work;
+    if (recognise(context, &work)) {
+      // Arguments may be anything, also negative.
+      work.flops = std::max(work.flops, 0.0);
+      work.read_bytes = std::max(work.read_bytes, 0.0);
+      work.written_bytes = std::max(work.written_bytes, 0.0);
+      return work;
+    }
   }
   // Nothing known but the grid: every thread is taken to read 32 bytes and to write 32, two vector accesses each way:
   // the median of hand-written kernels in public profiler traces lies between that and four.

@@ -27,7 +27,9 @@ DataType type_in(std::string_view text) {
 bool matrix_work(const LaunchContext& context, Work* work) {
   const std::string_view text = context.text;
   constexpr std::string_view kParts[] = {"gemm", "XXT_kernel", "ba_plus_cAA"};  // the latter two: Muon's products
-  bool matrix = text.starts_with("nvjet_") || context.name.qualified.starts_with("cutlass::");
+  // Inductor's templates ("triton_tem_fused_addmm_0") have their sizes compiled in.
+  bool matrix =
+      text.starts_with("nvjet_") || text.starts_with("triton_tem_") || context.name.qualified.starts_with("cutlass::");
   for (std::string_view part : kParts) matrix = matrix || contains(text, part);
   if (!matrix) return false;
   int64_t m = 128, n = 128;

@@ -1,0 +1,241 @@
+#include "predictor/core/estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "predictor/core/forest.h"
+#include "predictor/core/limits.h"
+#include "predictor/core/lines.h"
+
+namespace maya {
+namespace {
+
+// Intervals of what lies outside of the measured range, and of what was measured on a sibling, are wider by this power.
+constexpr double kExtrapolationPower = 1.6;
+// Repeats of a shape differ by at least this much between builds and runs.
+constexpr double kLeastSpread = 1.03;
+
+// Families whose kernels stream tensors as the second family's do: models of that one stand in.
+Family sibling_of(Family family) {
+  switch (family) {
+    case Family::kRandom:
+    case Family::kFill:
+    case Family::kVector:
+    case Family::kPooling:
+      return Family::kElementwise;
+    default:
+      return Family::kUnknown;
+  }
+}
+
+TypeClass stand_in_of(ModelKind kind, TypeClass type) {
+  // TF32 products run the 16-bit kernels' structure on operands twice as wide.
+  if (type == TypeClass::kTf32) return kind == ModelKind::kConvolution ? TypeClass::kSingle : TypeClass::kHalf;
+  if (type == TypeClass::kSingle) return TypeClass::kHalf;
+  return TypeClass::kAny;
+}
+
+int direction_of(const Work& work) {
+  // Convolutions share a model for their three directions: it is a feature there.
+  return work.family == Family::kAttention && work.shape.get(Key::kDirection) == 1 ? 1 : 0;
+}
+
+int layout_of(const Work& work) {
+  return (work.shape.get(Key::kTransA) != 0 ? 0 : 1) + (work.shape.get(Key::kTransB) != 0 ? 2 : 0);
+}
+
+bool inside(const TableModel& model, const float* features) {
+  for (int i = 0; i < 4; ++i)
+    if (features[i] < model.least[i] || features[i] > model.most[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+Estimator::Estimator(const device::DeviceProfile& profile, const Table* table, Clock clock)
+    : profile_(profile), table_(table), clock_(clock) {
+  if (table_ == nullptr) return;
+  sustained_slope_ = table_->parameter("sustained.slope", 0);
+  sustained_threshold_ = table_->parameter("sustained.threshold", 1);
+  layout_factor_[1] = table_->parameter("gemm.layout_nn", 1);
+  layout_factor_[2] = table_->parameter("gemm.layout_tt", 1);
+  layout_factor_[3] = table_->parameter("gemm.layout_nt", 1);
+}
+
+double Estimator::sustained_factor(const Work& work, double burst_ns) const {
+  if (!work.tensor_cores || burst_ns <= 0) return 1;
+  const double share = work.flops / model::peak_of(profile_, work.type, true) * 1e9 / burst_ns;
+  return 1 + sustained_slope_ * std::max(0.0, share - sustained_threshold_);
+}
+
+const TableModel* Estimator::model_of(const Work& work, bool* stands_in) const {
+  *stands_in = false;
+  const TypeClass type = type_class_of(work);
+  const int direction = direction_of(work);
+  if (const TableModel* model = table_->find(work.family, type, direction)) return model;
+  *stands_in = true;
+  const ModelKind kind = kind_of(work.family);
+  if (kind == ModelKind::kStreaming) {
+    const Family sibling = sibling_of(work.family);
+    return sibling == Family::kUnknown ? nullptr : table_->find(sibling, type, 0);
+  }
+  const TypeClass other = stand_in_of(kind, type);
+  return other == TypeClass::kAny ? nullptr : table_->find(work.family, other, direction);
+}
+
+bool Estimator::measured(const TableModel& model, const Work& work, const GridView& grid, double bound_ns,
+                         Learned* result) const {
+  double ns = 0, spread = 1;
+  if (!grid.empty() && layout_of(work) == 0 && work.shape.get(Key::kBatch) <= 1 &&
+      work.shape.get(Key::kEpilogue) <= 1) {
+    uint32_t shape[3];
+    matrix_shape(work, shape);
+    int32_t place[3];
+    bool on_grid = true;
+    for (int axis = 0; axis < 3; ++axis) on_grid = (place[axis] = grid.find(axis, shape[axis])) >= 0 && on_grid;
+    if (on_grid && !std::isnan(grid.at(place))) {
+      ns = bound_ns * std::exp(grid.at(place));
+      const auto spreads = table_->section<uint8_t>(model.grid_spread);
+      spread =
+          1 +
+          0.01 *
+              spreads[(static_cast<size_t>(place[0]) * grid.count[1] + static_cast<size_t>(place[1])) * grid.count[2] +
+                      static_cast<size_t>(place[2])];
+    }
+  }
+  if (ns == 0 && model.points.count > 0 && model.borrowed == 0) {
+    uint32_t key[kPointKeys];
+    point_key(work, key);
+    const auto slots = table_->section<uint32_t>(model.slots);
+    const auto points = table_->section<TablePoint>(model.points);
+    const size_t mask = slots.size() - 1;
+    for (size_t at = point_hash(key) & mask; slots[at] != 0; at = (at + 1) & mask) {
+      const TablePoint& point = points[slots[at] - 1];
+      if (std::memcmp(point.key, key, sizeof key) != 0) continue;
+      ns = point.time_ns;
+      spread = point.spread;
+      break;
+    }
+  }
+  if (ns == 0) return false;
+  result->ns = ns;
+  // Half of the spread to each side of the median.
+  const double side = std::sqrt(std::max(spread, kLeastSpread));
+  result->low = 1 / side;
+  result->high = side;
+  result->provenance = model.borrowed != 0 ? Provenance::kExtrapolated : Provenance::kMeasured;
+  return true;
+}
+
+bool Estimator::learned(const Work& work, double bound_ns, Learned* result) const {
+  bool stands_in = false;
+  const TableModel* found = table_->find(work.family, type_class_of(work), direction_of(work));
+  if (found == nullptr) found = model_of(work, &stands_in);
+  if (found == nullptr) return false;
+  const TableModel& model = *found;
+  result->model = found;
+  const GridView grid = grid_of(*table_, model);
+  if (!stands_in && measured(model, work, grid, bound_ns, result)) {
+    if (model.borrowed != 0) {
+      result->low = std::pow(result->low, kExtrapolationPower);
+      result->high = std::pow(result->high, kExtrapolationPower);
+    }
+    return true;
+  }
+
+  float features[kMostFeatures];
+  features_of(profile_, work, bound_ns, grid, Hide::kNothing, features);
+  bool known = !stands_in && model.borrowed == 0 && inside(model, features);
+  double base = bound_ns, low = 1, high = 1;
+  if (model.lines.count > 0) {
+    const LineEstimate line = line_estimate(table_->section<StreamingLine>(model.lines), profile_, work);
+    if (line.ns <= 0) return false;
+    known = known && line.exact;
+    low = line.low;
+    high = line.high;
+    if (model.based_on_lines != 0 || model.trees.count == 0) base = line.ns;
+  } else if (model.trees.count == 0) {
+    return false;
+  }
+  double ns = base;
+  if (model.trees.count > 0) {
+    const Forest forest{table_->section<Tree>(model.trees), table_->section<TreeNode>(model.nodes),
+                        table_->section<float>(model.leaf_values)};
+    ns = base * std::exp(static_cast<double>(evaluate(forest, features)));
+    const auto intervals = table_->section<TableInterval>(model.intervals);
+    for (const TableInterval& interval : intervals) {
+      low = interval.low;
+      high = interval.high;
+      if (bound_ns <= interval.most_ns) break;
+    }
+  }
+  if (work.family == Family::kGemm && type_class_of(work) != TypeClass::kSingle) {
+    const int layout = layout_of(work);
+    ns *= layout_factor_[layout];
+    if (layout != 0) known = false;
+  }
+  if (!known) {
+    low = std::pow(low, kExtrapolationPower);
+    high = std::pow(high, kExtrapolationPower);
+  }
+  result->ns = ns;
+  result->low = low;
+  result->high = high;
+  result->provenance = known ? Provenance::kInterpolated : Provenance::kExtrapolated;
+  return true;
+}
+
+Estimate Estimator::estimate(const Work& work, Explanation* explanation) const {
+  const double bound = model::roofline_ns(profile_, work);
+  Estimate result;
+  Learned learned_result;
+  const bool usable = table_ != nullptr && work.family != Family::kUnknown && learned(work, bound, &learned_result) &&
+                      std::isfinite(learned_result.ns);
+  double unbounded = 0;
+  if (usable) {
+    unbounded = learned_result.ns;
+    result.median_ns = std::max(unbounded, bound);
+    result.low_ns = std::max(result.median_ns * learned_result.low, bound);
+    result.high_ns = result.median_ns * learned_result.high;
+    result.provenance = work.guessed ? Provenance::kUnknown : learned_result.provenance;
+  } else {
+    result = maya::estimate(profile_, work);
+    unbounded = result.median_ns;
+  }
+  double factor = 1;
+  if (clock_ == Clock::kSustained) {
+    factor = sustained_factor(work, result.median_ns);
+    result.median_ns *= factor;
+    result.low_ns *= factor;
+    result.high_ns *= factor;
+  }
+  if (explanation != nullptr) *explanation = {learned_result.model, bound, unbounded < bound, factor};
+  return result;
+}
+
+Estimate Estimator::estimate_copy(int kind, uint64_t bytes, bool pageable) const {
+  if (table_ != nullptr) {
+    const LineEstimate line = copy_line(*table_, profile_, kind, bytes, pageable);
+    if (line.ns > 0)
+      return {line.ns, line.ns * line.low, line.ns * line.high,
+              line.exact ? Provenance::kInterpolated : Provenance::kExtrapolated};
+  }
+  return maya::estimate_copy(profile_, kind, bytes, pageable);
+}
+
+Estimate Estimator::estimate_fill(uint64_t bytes) const {
+  if (table_ != nullptr) {
+    OperationRecord record(Family::kFill, "");
+    record.set(Key::kWrittenBytes, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
+    Work work;
+    work.family = Family::kFill;
+    work.type = DataType::kUint8;
+    work.written_bytes = static_cast<double>(bytes);
+    work.shape = record;
+    return estimate(work);
+  }
+  return maya::estimate_fill(profile_, bytes);
+}
+
+}  // namespace maya

@@ -1,0 +1,54 @@
+// What the learned models see of an operation. One extractor, used by maya-train and by every prediction: a model and
+// its predictions cannot drift apart. The meaning of a feature is part of the table format (kTableVersion).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "predictor/core/estimate.h"
+#include "predictor/core/table.h"
+
+namespace maya {
+
+inline constexpr int kMostFeatures = 64;
+// Stands for a value that is not there; below every real feature.
+inline constexpr float kNoFeature = -1e30f;
+
+ModelKind kind_of(Family family);
+TypeClass type_class_of(const Work& work);
+int feature_count(ModelKind kind);
+std::string_view feature_name(ModelKind kind, int feature);
+
+// Measured neighbours of a matrix product on a model's grid, as logarithms of time / roofline.
+struct GridView {
+  const uint32_t* axis[3] = {nullptr, nullptr, nullptr};  // rows, columns and depth that were measured, ascending
+  uint32_t count[3] = {0, 0, 0};
+  const float* values = nullptr;  // NaN: not measured
+
+  bool empty() const { return values == nullptr; }
+  float at(const int32_t* index) const {
+    return values[(static_cast<size_t>(index[0]) * count[1] + static_cast<size_t>(index[1])) * count[2] +
+                  static_cast<size_t>(index[2])];
+  }
+  // Place of `value` on an axis: its index, or -1 - (index of the first larger value).
+  int32_t find(int axis_number, uint32_t value) const;
+};
+GridView grid_of(const Table& table, const TableModel& model);
+
+// What of the grid a feature may use. Training hides what a prediction would not have: the shape itself, or all shapes
+// with its columns and depth.
+enum class Hide : uint8_t { kNothing, kShape, kColumnsAndDepth };
+
+// Rows, columns and depth of a matrix product as the grid has them: rows are what a framework calls tokens (n of the
+// BLAS call), columns the features of the result (m).
+void matrix_shape(const Work& work, uint32_t shape[3]);
+
+// Fills feature_count(kind) values. `bound_ns` is roofline_ns() of the work.
+void features_of(const device::DeviceProfile& profile, const Work& work, double bound_ns, const GridView& grid,
+                 Hide hide, float* features);
+
+// The integers that identify a measured shape, zero padded. Operations with equal keys take equal time.
+void point_key(const Work& work, uint32_t key[kPointKeys]);
+uint32_t point_hash(const uint32_t key[kPointKeys]);
+
+}  // namespace maya

@@ -1,0 +1,70 @@
+#include "predictor/core/lines.h"
+
+#include <algorithm>
+
+#include "predictor/core/limits.h"
+
+namespace maya {
+namespace {
+
+enum CopyKind { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kPeer = 4 };
+
+// Sizes outside of what was measured by more than this factor are extrapolations.
+constexpr double kMargin = 4;
+
+LineEstimate along(const StreamingLine& line, double bytes, double bandwidth, bool exact) {
+  LineEstimate result;
+  result.ns = static_cast<double>(line.floor_ns) + bytes / (bandwidth * static_cast<double>(line.share)) * 1e9;
+  result.low = static_cast<double>(line.low);
+  result.high = static_cast<double>(line.high);
+  result.exact = exact && bytes * kMargin >= static_cast<double>(line.least_bytes) &&
+                 bytes <= kMargin * static_cast<double>(line.most_bytes);
+  return result;
+}
+
+}  // namespace
+
+double line_bandwidth(const device::DeviceProfile& profile, const Work&) { return profile.memory_bandwidth; }
+
+LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::DeviceProfile& profile,
+                           const Work& work) {
+  const auto op = static_cast<uint16_t>(work.shape.get(Key::kOperator));
+  const auto direction = static_cast<uint16_t>(work.shape.get(Key::kDirection));
+  const uint16_t strided =
+      work.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided) ? 1 : 0;
+  const double bytes = model::bytes_of(work), bandwidth = line_bandwidth(profile, work);
+  const StreamingLine* common = nullptr;
+  for (const StreamingLine& line : lines) {
+    if (line.op == op && line.direction == direction && line.strided == strided)
+      return along(line, bytes, bandwidth, true);
+    if (line.op != 0) continue;
+    // The common line of the same access pattern, then of the same direction, then any.
+    const auto rank = [&](const StreamingLine& l) {
+      return (l.strided == strided ? 2 : 0) + (l.direction == direction ? 1 : 0);
+    };
+    if (common == nullptr || rank(line) > rank(*common)) common = &line;
+  }
+  if (common == nullptr) return {};
+  return along(*common, bytes, bandwidth, common->strided == strided && common->direction == direction);
+}
+
+uint16_t copy_operator(int kind, bool pageable) { return static_cast<uint16_t>(256 + kind * 2 + (pageable ? 1 : 0)); }
+
+LineEstimate copy_line(const Table& table, const device::DeviceProfile& profile, int kind, uint64_t byte_count,
+                       bool pageable) {
+  const TableModel* model = table.find(Family::kCopy, TypeClass::kAny, 0);
+  if (model == nullptr) return {};
+  const bool between_devices = kind == kDeviceToDevice;
+  const uint16_t op = copy_operator(kind, !between_devices && pageable);
+  const double bytes = static_cast<double>(byte_count) * (between_devices ? 2 : 1);
+  const double bandwidth = between_devices ? profile.memory_bandwidth : profile.pcie_bandwidth;
+  for (const StreamingLine& line : table.section<StreamingLine>(model->lines))
+    if (line.op == op) {
+      LineEstimate result = along(line, bytes, bandwidth, model->borrowed == 0);
+      result.ns = std::max(result.ns, bytes / bandwidth * 1e9);
+      return result;
+    }
+  return {};
+}
+
+}  // namespace maya

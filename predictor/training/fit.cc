@@ -1,0 +1,219 @@
+#include "predictor/training/fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "predictor/core/features.h"
+#include "predictor/core/limits.h"
+#include "predictor/core/lines.h"
+#include "predictor/training/line_fit.h"
+
+namespace maya::training {
+namespace {
+
+constexpr size_t kLeastForestRows = 60;
+constexpr size_t kMostPoints = 40000;
+constexpr float kSiblingWeight = 0.3f;  // of a row that was measured on another device
+
+BoostingOptions options_for(ModelKind kind, size_t rows, uint64_t seed) {
+  BoostingOptions options;
+  options.seed = seed;
+  if (rows > 8000) {
+    options = {160, 128, 9, 0.13, 0.85, 0.6, 2, seed};
+    if (kind != ModelKind::kMatrix) options = {200, 96, 9, 0.12, 0.85, 0.7, 3, seed};
+  } else if (rows > 800) {
+    options = {200, 40, 7, 0.08, 0.8, 0.6, 4, seed};
+  } else {
+    options = {120, 12, 4, 0.07, 0.8, 0.6, 6, seed};
+  }
+  return options;
+}
+
+bool is_plain_product(const Work& work) {
+  return work.family == Family::kGemm && work.shape.get(Key::kBatch) <= 1 && work.shape.get(Key::kTransA) != 0 &&
+         work.shape.get(Key::kTransB) == 0 && work.shape.get(Key::kEpilogue) <= 1;
+}
+
+float log_ratio(const Row& row) { return static_cast<float>(std::log(row.measurement->time_ns / row.bound_ns)); }
+
+// A grid over the axes of all plain products, when at least a quarter of its cells were measured.
+void make_grid(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, FittedModel* model) {
+  std::vector<const Row*> plain;
+  for (const Row* row : rows)
+    if (row->profile == &profile && is_plain_product(row->work)) plain.push_back(row);
+  if (plain.size() < 1000) return;
+  for (const Row* row : plain) {
+    uint32_t shape[3];
+    matrix_shape(row->work, shape);
+    for (int i = 0; i < 3; ++i) model->axis[i].push_back(shape[i]);
+  }
+  size_t cells = 1;
+  for (auto& axis : model->axis) {
+    std::sort(axis.begin(), axis.end());
+    axis.erase(std::unique(axis.begin(), axis.end()), axis.end());
+    cells *= axis.size();
+  }
+  constexpr size_t kLongestAxis = 1024;
+  const bool dense = cells <= 4 * plain.size() && model->axis[0].size() <= kLongestAxis &&
+                     model->axis[1].size() <= kLongestAxis && model->axis[2].size() <= kLongestAxis;
+  if (!dense) {
+    for (auto& axis : model->axis) axis.clear();
+    return;
+  }
+  model->grid.assign(cells, std::nanf(""));
+  model->grid_spread.assign(cells, 0);
+  for (const Row* row : plain) {
+    uint32_t shape[3];
+    matrix_shape(row->work, shape);
+    size_t at = 0;
+    for (int i = 0; i < 3; ++i)
+      at = at * model->axis[i].size() +
+           static_cast<size_t>(std::lower_bound(model->axis[i].begin(), model->axis[i].end(), shape[i]) -
+                               model->axis[i].begin());
+    model->grid[at] = log_ratio(*row);
+    model->grid_spread[at] =
+        static_cast<uint8_t>(std::clamp(std::lround((row->measurement->spread - 1) * 100), 0L, 255L));
+  }
+}
+
+GridView view_of(const FittedModel& model) {
+  GridView view;
+  if (model.grid.empty()) return view;
+  for (int i = 0; i < 3; ++i) {
+    view.axis[i] = model.axis[i].data();
+    view.count[i] = static_cast<uint32_t>(model.axis[i].size());
+  }
+  view.values = model.grid.data();
+  return view;
+}
+
+void add_points(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, bool has_grid,
+                FittedModel* model) {
+  for (const Row* row : rows) {
+    if (row->profile != &profile) continue;
+    if (has_grid && is_plain_product(row->work)) continue;
+    // A launch tells less than its time depends on; only operations with a shape can be met again.
+    if (!row->measurement->kernel.empty()) continue;
+    TablePoint point{};
+    point_key(row->work, point.key);
+    point.time_ns = static_cast<float>(row->measurement->time_ns);
+    point.spread = static_cast<float>(row->measurement->spread);
+    model->points.push_back(point);
+  }
+  const auto less = [](const TablePoint& a, const TablePoint& b) {
+    return std::lexicographical_compare(a.key, a.key + kPointKeys, b.key, b.key + kPointKeys);
+  };
+  std::stable_sort(model->points.begin(), model->points.end(), less);
+  // Of equal keys the geometric mean; their distance counts as spread.
+  std::vector<TablePoint> unique;
+  for (const TablePoint& point : model->points) {
+    if (unique.empty() || less(unique.back(), point)) {
+      unique.push_back(point);
+      continue;
+    }
+    TablePoint& kept = unique.back();
+    kept.spread = std::max(
+        {kept.spread, point.spread, std::max(kept.time_ns, point.time_ns) / std::min(kept.time_ns, point.time_ns)});
+    kept.time_ns = std::sqrt(kept.time_ns * point.time_ns);
+  }
+  model->points = unique.size() > kMostPoints ? std::vector<TablePoint>() : std::move(unique);
+}
+
+void add_lines(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, FittedModel* model) {
+  std::vector<LineSample> samples;
+  for (const Row* row : rows) {
+    const OperationRecord& shape = row->work.shape;
+    const double bytes = maya::model::bytes_of(row->work);
+    const bool strided = shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided);
+    samples.push_back({static_cast<uint16_t>(shape.get(Key::kOperator)),
+                       static_cast<uint16_t>(shape.get(Key::kDirection)), static_cast<uint16_t>(strided ? 1 : 0), bytes,
+                       bytes / row->profile->memory_bandwidth * 1e9, row->measurement->time_ns});
+  }
+  model->lines = fit_lines(samples, profile.kernel_floor_ns);
+}
+
+}  // namespace
+
+ModelName model_name_of(const Work& work) {
+  return {work.family, type_class_of(work),
+          work.family == Family::kAttention && work.shape.get(Key::kDirection) == 1 ? 1 : 0};
+}
+
+std::string text_of(const ModelName& name) {
+  std::string text(family_name(name.family));
+  if (name.type != TypeClass::kAny) text += " " + std::string(type_class_name(name.type));
+  if (name.direction == 1) text += " backward";
+  return text;
+}
+
+std::vector<Row> rows_of(const device::DeviceProfile& profile, const std::vector<Measurement>& measurements) {
+  std::vector<Row> rows;
+  for (const Measurement& measurement : measurements) {
+    if (measurement.sustained) continue;
+    Row row{&measurement, &profile, work_of(measurement), 0};
+    if (row.work.guessed || row.work.family == Family::kUnknown || row.work.family == Family::kCollective ||
+        row.work.family == Family::kPointToPoint)
+      continue;
+    // Another program's products in the same class would blur the table that was measured for itself.
+    if (row.work.family == Family::kGemm && measurement.source == "vidur") continue;
+    if (row.work.shape.get(Key::kWindow) != 0) continue;
+    row.bound_ns = maya::model::roofline_ns(profile, row.work);
+    if (!(row.bound_ns > 0) || !std::isfinite(row.bound_ns)) continue;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+bool fit_model(const device::DeviceProfile& profile, const ModelName& name, const std::vector<const Row*>& rows,
+               uint64_t seed, FittedModel* model, std::string* error) {
+  *model = {};
+  const ModelKind kind = kind_of(name.family);
+  TableModel& head = model->head;
+  head.family = static_cast<uint16_t>(name.family);
+  head.type_class = static_cast<uint8_t>(name.type);
+  head.direction = static_cast<uint8_t>(name.direction);
+  head.kind = static_cast<uint8_t>(kind);
+  head.rows = static_cast<uint32_t>(rows.size());
+  std::copy_n(profile.name.data(), std::min(profile.name.size(), sizeof head.origin - 1), head.origin);
+
+  if (kind == ModelKind::kMatrix) make_grid(profile, rows, model);
+  if (kind == ModelKind::kStreaming) add_lines(profile, rows, model);
+  if (kind != ModelKind::kExperts) add_points(profile, rows, !model->grid.empty(), model);
+  head.based_on_lines = model->lines.empty() ? 0 : 1;
+
+  const int columns = feature_count(kind);
+  std::vector<float> features, targets, weights;
+  std::mt19937_64 random(seed);
+  std::fill_n(head.least, 4, 3e38f);
+  std::fill_n(head.most, 4, -3e38f);
+  float values[kMostFeatures];
+  const GridView grid = view_of(*model);
+  for (const Row* row : rows) {
+    const bool own = row->profile == &profile;
+    features_of(*row->profile, row->work, row->bound_ns, own ? grid : GridView(), Hide::kShape, values);
+    for (int i = 0; i < 4; ++i) {
+      head.least[i] = std::min(head.least[i], values[i]);
+      head.most[i] = std::max(head.most[i], values[i]);
+    }
+    double base = row->bound_ns;
+    if (head.based_on_lines != 0) base = line_estimate(model->lines, *row->profile, row->work).ns;
+    const auto target = static_cast<float>(std::log(row->measurement->time_ns / base));
+    features.insert(features.end(), values, values + columns);
+    targets.push_back(target);
+    weights.push_back(own ? 1.0f : kSiblingWeight);
+    // Half of the products once more as if nothing else with their columns and depth had been measured.
+    if (own && !grid.empty() && (random() & 1) != 0) {
+      features_of(profile, row->work, row->bound_ns, grid, Hide::kColumnsAndDepth, values);
+      features.insert(features.end(), values, values + columns);
+      targets.push_back(target);
+      weights.push_back(1);
+    }
+  }
+  if (rows.size() < kLeastForestRows) return true;
+  return boost(features, static_cast<size_t>(columns), targets, weights, options_for(kind, rows.size(), seed),
+               &model->forest, error);
+}
+
+}  // namespace maya::training
