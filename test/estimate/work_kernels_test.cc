@@ -397,6 +397,42 @@ TEST_CASE("Every kernel of public traces has a family") {
         Family::kEmbedding);
   CHECK(family("void dpsk::ep::internode::combine<true>(int4*)") == Family::kCollective);
   CHECK(family("triton__0d1d2d3d4d5d6d") == Family::kElementwise);
+  CHECK(family("triton_tem_fused_addmm_0") == Family::kGemm);
+  CHECK(family("triton_tem_fused_flex_attention_backward_0") == Family::kAttention);
+}
+
+TEST_CASE("Whatever the arguments and however a name ends, work is finite and not negative") {
+  constexpr std::string_view kNames[] = {
+      "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(",
+      "void at::native::(anonymous namespace)::softmax_warp_forward<float, float, float, 10, true, false>(float*)",
+      "void at::native::(anonymous namespace)::conv_depthwise2d_backward_kernel<3, 1, float, int>(A)",
+      "void at::native::(anonymous namespace)::conv_depthwise2d_grad_weight_kernel<float, unsigned int>(A)",
+      "void at::native::(anonymous namespace)::max_pool_forward_nchw<float, int>(int)",
+      "void at::native::(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 64, 64>(A)",
+      "void at::native::(anonymous namespace)::RowwiseMomentsChannelsLastCUDAKernel<float, float>(long)",
+      "void flash::compute_attn_ws<T>(P)",
+      "void cutlass::device_kernel<flash::FlashAttnFwdSm90<CollectiveMainloop",
+      "void pytorch_flash::flash_fwd_splitkv_combine_kernel<T<64>, 8, 99>(P)",
+      "fmha_cutlassB_f32_aligned_",
+      "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<>(int)",
+      "triton_red_fused_native_layer_norm_0",
+      "_rms_layernorm_backward",
+      "void kDequantizeBlockwise<>(A)",
+      "kernelPointwiseApply",
+  };
+  constexpr uint64_t kValues[] = {0, 1, 7, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff, ~uint64_t{0}};
+  for (std::string_view name : kNames) {
+    for (uint64_t value : kValues) {
+      Case launch{.name = name, .grid = {3, 5, 7}};
+      for (uint16_t i = 0; i < 8; ++i)
+        launch.scalars.push_back({static_cast<uint16_t>(8 * i), static_cast<uint16_t>(i % 2 == 0 ? 8 : 4), value});
+      const Work result = work(launch);
+      CHECK(result.family != Family::kUnknown);
+      CHECK((result.read_bytes >= 0 && result.read_bytes < 1e70));
+      CHECK((result.written_bytes >= 0 && result.written_bytes < 1e70));
+      CHECK((result.flops >= 0 && result.flops < 1e90));
+    }
+  }
 }
 
 TEST_CASE("cuDNN's layout kernels move 32 x 32 elements a block") {
