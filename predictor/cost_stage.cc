@@ -58,7 +58,9 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   view.scalars = scalars.data();
   view.scalar_count = static_cast<uint32_t>(scalars.size());
 
-  cost.work = work_of(view, cost.name);
+  cost.work = configuration.operation < trace.operations.size()
+                  ? work_of(trace.operations[configuration.operation].record)
+                  : work_of(view, cost.name);
   cost.estimate = estimate(target, cost.work);
   cost.engine = engine_of(cost.work.family);
   cost.width_permille = grid_width_permille(configuration.grid, target);

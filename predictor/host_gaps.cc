@@ -95,8 +95,8 @@ HostGaps recorded_gaps(const trace::LoadedTrace& trace) {
     }
     gaps.gap_ns[i] = std::min(saturating_subtract(event.time_ns, from_ns), kLongest_ns);
     thread.seen = true;
-    // A call may stand inside a longer one of the same thread.
-    thread.return_ns = std::max(thread.return_ns, return_of(event));
+    // A measured call may stand inside a longer one of the same thread.
+    thread.return_ns = event.call_ns != 0 ? std::max(thread.return_ns, return_of(event)) : return_of(event);
     calls_before[event.thread] = ++total_calls;
   }
   return gaps;

@@ -33,7 +33,7 @@ class Loader {
   LoadedTrace trace_;
   IdIndex kernel_index_, configuration_index_, operation_index_;
   std::vector<uint32_t> kernel_names_;
-  std::vector<uint32_t> configuration_kernels_;
+  std::vector<uint32_t> configuration_kernels_, configuration_operations_;
   std::vector<proto::OperationDescriptor> operation_descriptors_;
 };
 
@@ -97,6 +97,7 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
             {static_cast<uint16_t>(slot >> 8), static_cast<uint16_t>(slot & 0xff), from.scalar_values(i)});
       }
       configuration_kernels_.push_back(from.kernel());
+      configuration_operations_.push_back(from.operation());
       trace_.configurations.push_back(std::move(to));
       break;
     }
@@ -160,8 +161,11 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
 
 void Loader::resolve_kernels() {
   for (size_t i = 0; i < trace_.kernels.size(); ++i) trace_.kernels[i].name = trace_.string(kernel_names_[i]);
-  for (size_t i = 0; i < trace_.configurations.size(); ++i)
+  for (size_t i = 0; i < trace_.configurations.size(); ++i) {
     trace_.configurations[i].kernel = kernel_index_.find(configuration_kernels_[i]);
+    if (configuration_operations_[i] != 0)
+      trace_.configurations[i].operation = operation_index_.find(configuration_operations_[i]);
+  }
 }
 
 void Loader::resolve_operations() {

@@ -72,6 +72,7 @@ struct Configuration {
   uint32_t cluster[3] = {0, 0, 0};  // 0: none
   uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;
+  uint32_t operation = kNoDefinition;  // index into operations: the library operation that it carries out, where known
   std::vector<Scalar> scalars;
   double estimate_ns = 0;
 };

@@ -47,7 +47,7 @@ struct KernelDescriptor {
 struct LaunchConfiguration {
   static constexpr uint32_t kId = 1, kKernel = 2, kGridX = 3, kGridY = 4, kGridZ = 5, kBlockX = 6, kBlockY = 7,
                             kBlockZ = 8, kDynamicSharedBytes = 9, kClusterX = 10, kClusterY = 11, kClusterZ = 12,
-                            kCooperative = 13, kScalarSlots = 14, kScalarValues = 15, kEstimateNs = 16;
+                            kCooperative = 13, kScalarSlots = 14, kScalarValues = 15, kEstimateNs = 16, kOperation = 17;
 };
 struct OperationDescriptor {
   static constexpr uint32_t kId = 1, kFamily = 2, kApi = 3, kKeys = 4, kValues = 5, kEstimateNs = 6;

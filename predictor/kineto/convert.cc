@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "predictor/kineto/collective_name.h"
 #include "predictor/kineto/dependencies.h"
 #include "predictor/kineto/launches.h"
+#include "predictor/kineto/library_operation.h"
 #include "predictor/kineto/queued_gaps.h"
 #include "predictor/kineto/trace_assembly.h"
 #include "predictor/target.h"
@@ -234,7 +236,7 @@ class Converter {
     if (const auto collective = collective_of(name)) {
       packet->set_operation(operation_id(w, *collective));
     } else {
-      packet->set_launch(configuration_id(w));
+      packet->set_launch(configuration_id(i));
     }
   }
 
@@ -256,6 +258,20 @@ class Converter {
     set(Key::kBytes, bytes);
     set(Key::kDataType, static_cast<int64_t>(type));
     set(Key::kRanks, w.ranks != 0 ? w.ranks : std::max(0, trace_.world_size));
+    return defined(std::move(descriptor));
+  }
+
+  uint32_t descriptor_id(const OperationRecord& record) {
+    proto::OperationDescriptor descriptor;
+    descriptor.set_family(static_cast<uint32_t>(record.family));
+    for (int f = 0; f < record.count; ++f) {
+      descriptor.add_keys(static_cast<uint32_t>(record.fields[f].key));
+      descriptor.add_values(record.fields[f].value);
+    }
+    return defined(std::move(descriptor));
+  }
+
+  uint32_t defined(proto::OperationDescriptor descriptor) {
     const auto [found, is_new] =
         operations_.try_emplace(descriptor.SerializeAsString(), static_cast<uint32_t>(operations_.size() + 1));
     if (is_new) {
@@ -265,7 +281,32 @@ class Converter {
     return found->second;
   }
 
-  uint32_t configuration_id(const DeviceWork& w) {
+  // Of the kernels that one operator launches, the longest is the operation.
+  std::optional<OperationRecord> library_operation_of(uint32_t i) {
+    const auto operator_of = [&](uint32_t other) {
+      const uint32_t call = launches_.call_of[other];
+      return call == kNoIndex ? kNoIndex : operators_[call];
+    };
+    if (operators_.empty()) operators_ = operators_of_calls(trace_, launches_);
+    const uint32_t op = operator_of(i);
+    if (op == kNoIndex) return std::nullopt;
+    const auto operation = library_operation(trace_, trace_.operators[op], trace_.names[work(i).name]);
+    if (!operation) return std::nullopt;
+    constexpr uint32_t kNeighbours = 8;  // an operator's kernels lie side by side
+    const uint32_t place = launches_.place[i];
+    for (uint32_t at = place - std::min(place, kNeighbours); at < launches_.order.size() && at <= place + kNeighbours;
+         ++at) {
+      const uint32_t other = launches_.order[at];
+      if (other == i || operator_of(other) != op || work(other).duration_ns < work(i).duration_ns) continue;
+      if (work(other).duration_ns == work(i).duration_ns && other > i) continue;
+      const auto rival = library_operation(trace_, trace_.operators[op], trace_.names[work(other).name]);
+      if (rival && rival->get(Key::kConvDirection) == operation->get(Key::kConvDirection)) return std::nullopt;
+    }
+    return operation;
+  }
+
+  uint32_t configuration_id(uint32_t i) {
+    const DeviceWork& w = work(i);
     const auto [kernel, new_kernel] =
         kernels_.try_emplace({w.name, w.registers}, static_cast<uint32_t>(kernels_.size() + 1));
     if (new_kernel) {
@@ -284,6 +325,7 @@ class Converter {
     configuration.set_block_y(w.block[1]);
     configuration.set_block_z(w.block[2]);
     configuration.set_dynamic_shared_bytes(w.shared_bytes);
+    if (const auto operation = library_operation_of(i)) configuration.set_operation(descriptor_id(*operation));
     const auto [found, is_new] = configurations_.try_emplace(configuration.SerializeAsString(),
                                                              static_cast<uint32_t>(configurations_.size() + 1));
     if (is_new) {
@@ -358,6 +400,7 @@ class Converter {
   std::unordered_map<uint32_t, uint32_t> event_after_;         // by work: the event recorded behind it
   std::unordered_map<uint32_t, uint32_t> awaited_by_;          // by event synchronisation: work
   std::unordered_map<uint64_t, uint32_t> told_streams_;        // by correlation
+  std::vector<uint32_t> operators_;                            // by call
   uint32_t next_event_ = 1;
   std::unordered_map<std::string, uint32_t> strings_, configurations_, operations_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> kernels_;  // by (name, registers)

@@ -274,3 +274,41 @@ TEST_CASE("other durations for the same program") {
   CHECK(r.work_end_ns[a] == 70);
   CHECK(r.work_end_ns[b] == 72 + 60);
 }
+
+TEST_CASE("a kernel of many waves lets the next one begin when its last blocks run") {
+  Schedule s;
+  const uint32_t one = s.stream(false), two = s.stream(false), three = s.stream(false);
+  const uint32_t many = s.launch(one, 1000);  // 20 .. 1020; four waves: the last one begins at 770
+  const uint32_t next = s.launch(two, 100);   // ready at 30
+  const uint32_t same = s.launch(one, 100);   // on its own stream nothing changes
+  s.program.calls[many].tail_permille = 250;
+  const uint32_t small = s.launch(three, 10);  // ready at 50; holds nothing, but waits for such kernels
+  s.program.calls[small].width_permille = 0;
+  const Simulation r = simulate(s.program);
+  CHECK(r.work_end_ns[many] == 1020);
+  CHECK(r.work_start_ns[next] == 770);
+  CHECK(r.work_start_ns[small] == 870);  // `next` fills the device until then
+  CHECK(r.work_start_ns[same] == 1022);
+}
+
+TEST_CASE("kernels of no width run beside each other and let wide ones begin") {
+  Schedule s;
+  const uint32_t a = s.launch(s.stream(false), 100), b = s.launch(s.stream(false), 100),
+                 c = s.launch(s.stream(false), 9);
+  s.program.calls[a].width_permille = s.program.calls[b].width_permille = 0;
+  const Simulation r = simulate(s.program);
+  CHECK(r.work_start_ns[a] == 20);
+  CHECK(r.work_start_ns[b] == 30);
+  CHECK(r.work_start_ns[c] == 40);
+}
+
+TEST_CASE("latency and queued gap of single calls") {
+  Schedule s;
+  const uint32_t a = s.launch(0, 100), b = s.launch(0, 100), c = s.launch(0, 100);
+  s.program.calls[a].latency_ns = 3;
+  s.program.calls[b].queued_gap_ns = 7;
+  const Simulation r = simulate(s.program);
+  CHECK(r.work_start_ns[a] == 3);
+  CHECK(r.work_start_ns[b] == 110);  // 103 + 7
+  CHECK(r.work_start_ns[c] == 212);  // 210 + 2
+}

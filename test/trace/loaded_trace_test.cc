@@ -130,3 +130,54 @@ TEST_CASE("ids of any size, in any order; of two definitions of one id the first
   }
   CHECK(trace.events[7].index == kNoDefinition);
 }
+
+TEST_CASE("measured times of launches and of other calls, alone and beside other fields") {
+  maya::proto::Packet only = launch(1, 0, 10);
+  only.set_measured_ns(123'456);
+  only.set_call_ns(5'000);
+  only.set_start_ns(-70);  // the profiler's clocks disagree
+  maya::proto::Packet fill;
+  fill.set_delta_ns(1);
+  fill.set_stream(2);
+  fill.set_measured_ns(1ull << 40);
+  fill.set_start_ns(9'000);
+  fill.mutable_fill()->set_bytes(8);
+  maya::proto::Packet configuration;
+  configuration.mutable_configuration()->set_id(1);
+  configuration.mutable_configuration()->set_operation(4);
+  maya::proto::Packet operation;
+  operation.mutable_operation_descriptor()->set_id(4);
+  const std::string bytes = encoded(chunk_header(0, 0, 100)) + encoded(process_header()) + encoded(configuration) +
+                            encoded(operation) + encoded(only) + encoded(fill) + encoded(launch(1, 0, 10)) +
+                            encoded(process_end());
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.traces.size() == 1);
+  const LoadedTrace& trace = result.traces[0];
+  CHECK(trace.damage.empty());
+  REQUIRE(trace.events.size() == 3);
+  CHECK(trace.events[0].kind == EventKind::kLaunch);
+  CHECK(trace.events[0].measured_ns == 123'456);
+  CHECK(trace.events[0].call_ns == 5'000);
+  CHECK(trace.events[0].start_ns == -70);
+  CHECK(trace.events[1].measured_ns == 1ull << 40);
+  CHECK(trace.events[1].start_ns == 9'000);
+  CHECK(trace.events[1].call_ns == 0);
+  CHECK(trace.events[2].measured_ns == 0);
+  CHECK(trace.configurations[0].operation == 0);
+  // Two bytes of tag each, and 3, 2 and 2 of value: 13 bytes more than the plain launch.
+  CHECK(only.ByteSizeLong() == launch(1, 0, 10).ByteSizeLong() + 13);
+}
+
+TEST_CASE("a cut measurement is damage, not a number") {
+  maya::proto::Packet packet = launch(1, 0, 10);
+  packet.set_measured_ns(1 << 20);
+  std::string body = packet.SerializeAsString();
+  body.back() = static_cast<char>(0x80);  // the varint goes on behind the packet's end
+  const std::string framed = std::string("\x0a") + static_cast<char>(body.size()) + body;
+  const std::string bytes =
+      encoded(chunk_header(0, 0, 100)) + encoded(process_header()) + framed + encoded(process_end());
+  const LoadResult result = load_trace(bytes.data(), bytes.size());
+  REQUIRE(result.traces.size() == 1);
+  CHECK(result.traces[0].events.empty());
+  CHECK_FALSE(result.traces[0].damage.empty());
+}
