@@ -23,6 +23,8 @@ struct Arguments {
   std::string device = "h100-sxm";
   std::string family;
   std::string input = "-";
+  std::string table;
+  bool sustained = false;
   bool json = false;
   bool families = false;
 };
@@ -107,8 +109,8 @@ int bad_table(const std::string& name, int line_number, const std::string& what)
   return maya::cli::kInput;
 }
 
-int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family,
-                   const maya::device::DeviceProfile& profile, std::istream& in) {
+int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family, const maya::Estimator& estimator,
+                   std::istream& in) {
   const std::string name = arguments.input == "-" ? "standard input" : arguments.input;
   std::string line;
   if (!read_line(in, &line)) return bad_table(name, 1, "empty table: expected a header");
@@ -118,7 +120,7 @@ int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family
     if (names.value_of(column).empty()) return bad_table(name, 1, "missing column: " + std::string(column));
   maya::predictor::JsonWriter json(2);
   if (arguments.json) {
-    json.begin_object().key("format").integer(1).key("device").text(profile.name);
+    json.begin_object().key("format").integer(1).key("device").text(estimator.profile().name);
     json.key("family").text(family.name).key("rows").begin_array();
   } else {
     std::printf("%s,median_us,low_us,high_us,provenance\n", line.c_str());
@@ -128,7 +130,7 @@ int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family
     const std::vector<std::string> cells = split_line(line);
     maya::Estimate estimate;
     std::string error;
-    if (!maya::estimate_row(profile, family, Row(header, cells), &estimate, &error))
+    if (!maya::estimate_row(estimator, family, Row(header, cells), &estimate, &error))
       return bad_table(name, line_number, error);
     if (arguments.json) {
       write_json_row(&json, header, cells, estimate);
@@ -154,17 +156,19 @@ int run(const Arguments& arguments) {
     return maya::cli::kUsage;
   }
   maya::predictor::Target target;
-  if (const maya::predictor::Failure failure = resolve_target(arguments.device, {}, &target)) {
+  if (const maya::predictor::Failure failure = resolve_target(arguments.device, {}, arguments.table, &target)) {
     maya::cli::complain(kTool, failure.text);
-    return maya::cli::kUsage;
+    return failure.kind == maya::predictor::FailureKind::kInput ? maya::cli::kInput : maya::cli::kUsage;
   }
-  if (arguments.input == "-") return estimate_table(arguments, *family, target.profile, std::cin);
+  const maya::Estimator estimator(target.profile, target.learned(),
+                                  arguments.sustained ? maya::Clock::kSustained : maya::Clock::kBurst);
+  if (arguments.input == "-") return estimate_table(arguments, *family, estimator, std::cin);
   std::ifstream file(arguments.input);
   if (!file) {
     maya::cli::complain(kTool, "cannot read: " + arguments.input + "; give a CSV file, or - for standard input");
     return maya::cli::kInput;
   }
-  return estimate_table(arguments, *family, target.profile, file);
+  return estimate_table(arguments, *family, estimator, file);
 }
 
 }  // namespace
@@ -178,6 +182,9 @@ int main(int argc, char** argv) {
   app.add_option("--device", arguments.device, "A known device or a profile file")->capture_default_str();
   app.add_option("--family", arguments.family, "Family of the operations; --families lists them");
   app.add_option("--input", arguments.input, "CSV file with a header; - is standard input")->capture_default_str();
+  app.add_option("--table", arguments.table, "Learned table of the device; default: the one that came with Maya");
+  app.add_flag("--sustained", arguments.sustained,
+               "At the power limit, as in a training run; default: in a short burst, as kernels are measured");
   app.add_flag("--json", arguments.json, "Write JSON");
   app.add_flag("--families", arguments.families, "List families and their columns");
   if (const int status = maya::cli::parse(app, kTool, argc, argv); status != maya::cli::kParsed) return status;

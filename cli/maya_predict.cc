@@ -82,6 +82,8 @@ int main(int argc, char** argv) {
          "--host-scale", arguments.options.host_scale,
          "Multiply the host's own time between calls: 0.5 is a host twice as fast; default: maya-run's --cpu-scale")
       ->check(CLI::Range(0.001, 1000.0));
+  app.add_option("--table", arguments.options.table,
+                 "Learned table of the device (maya-train); default: the one that came with Maya");
   std::string durations = "estimated";
   app.add_option("--durations", durations,
                  "measured: take the durations that a profiler measured (maya-trace import), which tells errors of the "

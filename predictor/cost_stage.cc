@@ -40,7 +40,7 @@ Engine engine_of(Family family) {
 }
 
 OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Configuration& configuration,
-                             const device::DeviceProfile& target) {
+                             const Estimator& target) {
   OperationCost cost;
   LaunchView view;
   if (configuration.kernel < trace.kernels.size()) {
@@ -61,10 +61,10 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   cost.work = configuration.operation < trace.operations.size()
                   ? work_of(trace.operations[configuration.operation].record)
                   : work_of(view, cost.name);
-  cost.estimate = estimate(target, cost.work);
+  cost.estimate = target.estimate(cost.work);
   cost.engine = engine_of(cost.work.family);
-  cost.width_permille = grid_width_permille(configuration.grid, target);
-  cost.waves = waves_of(view, target);
+  cost.width_permille = grid_width_permille(configuration.grid, target.profile());
+  cost.waves = waves_of(view, target.profile());
   cost.kind = mix(1, cost.name.data(), cost.name.size());
   cost.identity = cost.kind;
   for (int i = 0; i < 3; ++i) cost.identity = mix(mix(cost.identity, view.grid[i]), view.block[i]);
@@ -72,12 +72,12 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   return cost;
 }
 
-OperationCost cost_of_operation(const trace::Operation& operation, const device::DeviceProfile& target) {
+OperationCost cost_of_operation(const trace::Operation& operation, const Estimator& target) {
   OperationCost cost;
   cost.name = operation.record.api != nullptr && *operation.record.api != 0 ? operation.record.api
                                                                             : "(library call without a name)";
   cost.work = work_of(operation.record);
-  cost.estimate = estimate(target, cost.work);
+  cost.estimate = target.estimate(cost.work);
   cost.engine = engine_of(cost.work.family);
   cost.kind = mix(mix(2, cost.name.data(), cost.name.size()), static_cast<uint64_t>(operation.record.family));
   cost.identity = cost.kind;
@@ -90,7 +90,7 @@ OperationCost cost_of_operation(const trace::Operation& operation, const device:
   return cost;
 }
 
-OperationCost cost_of_copy(const proto::Copy& copy, const device::DeviceProfile& target) {
+OperationCost cost_of_copy(const proto::Copy& copy, const Estimator& target) {
   OperationCost cost;
   const char* host = copy.pageable() ? "Pageable" : "Pinned";
   switch (copy.kind()) {
@@ -117,35 +117,36 @@ OperationCost cost_of_copy(const proto::Copy& copy, const device::DeviceProfile&
   cost.work.family = Family::kCopy;
   cost.work.read_bytes = static_cast<double>(copy.bytes());
   cost.work.written_bytes = static_cast<double>(copy.bytes());
-  cost.estimate = estimate_copy(target, copy.kind(), copy.bytes(), copy.pageable());
+  cost.estimate = target.estimate_copy(copy.kind(), copy.bytes(), copy.pageable());
   cost.kind = mix(3, cost.name.data(), cost.name.size());
   cost.identity = mix(cost.kind, copy.bytes());
   return cost;
 }
 
-OperationCost cost_of_fill(const proto::Fill& fill, const device::DeviceProfile& target) {
+OperationCost cost_of_fill(const proto::Fill& fill, const Estimator& target) {
   OperationCost cost;
   cost.name = "Memset (Device)";
   cost.work.family = Family::kFill;
   cost.work.written_bytes = static_cast<double>(fill.bytes());
-  cost.estimate = estimate_fill(target, fill.bytes());
+  cost.estimate = target.estimate_fill(fill.bytes());
   cost.kind = mix(4, cost.name.data(), cost.name.size());
   cost.identity = mix(cost.kind, fill.bytes());
   return cost;
 }
 
 // A launch whose description was lost with a damaged part of the trace still costs something: the shortest kernel.
-OperationCost lost_cost(const device::DeviceProfile& target) {
+OperationCost lost_cost(const Estimator& target) {
   OperationCost cost;
   cost.name = "(description lost)";
-  cost.estimate = {target.kernel_floor_ns, target.kernel_floor_ns, target.kernel_floor_ns, Provenance::kUnknown};
+  const double floor_ns = target.profile().kernel_floor_ns;
+  cost.estimate = {floor_ns, floor_ns, floor_ns, Provenance::kUnknown};
   cost.kind = cost.identity = 5;
   return cost;
 }
 
 class Builder {
  public:
-  Builder(const trace::LoadedTrace& trace, const device::DeviceProfile& target, Durations durations)
+  Builder(const trace::LoadedTrace& trace, const Estimator& target, Durations durations)
       : trace_(trace), target_(target), durations_(durations) {
     configurations_.assign(trace.configurations.size(), kNone);
     operations_.assign(trace.operations.size(), kNone);
@@ -215,7 +216,7 @@ class Builder {
   }
 
   const trace::LoadedTrace& trace_;
-  const device::DeviceProfile& target_;
+  const Estimator& target_;
   const Durations durations_;
   CostTable table_;
   std::vector<uint32_t> configurations_;
@@ -227,7 +228,7 @@ class Builder {
 
 }  // namespace
 
-CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target, Durations durations) {
+CostTable estimate_trace(const trace::LoadedTrace& trace, const Estimator& target, Durations durations) {
   return Builder(trace, target, durations).build();
 }
 

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "predictor/core/estimate.h"
+#include "predictor/core/estimator.h"
 #include "predictor/simulator.h"
 #include "trace_proto/loaded_trace.h"
-#include "virtual_device/profile.h"
 
 namespace maya::predictor {
 
@@ -39,7 +38,7 @@ enum class Durations : uint8_t {
 };
 
 // Pure function of its arguments.
-CostTable estimate_trace(const trace::LoadedTrace& trace, const device::DeviceProfile& target,
+CostTable estimate_trace(const trace::LoadedTrace& trace, const Estimator& target,
                          Durations durations = Durations::kEstimated);
 
 // True when at least one piece of device work was measured.

@@ -186,6 +186,11 @@ void warn_of_trace(const trace::LoadedTrace& trace, Warnings* warnings) {
 }
 
 void warn_of_model(const RankPrediction& rank, Warnings* warnings) {
+  const std::string& measured_on = rank.trace->process.device_name();
+  const bool uses_measured =
+      std::any_of(rank.costs.measured_ns.begin(), rank.costs.measured_ns.end(), [](uint64_t ns) { return ns != 0; });
+  if (uses_measured && measured_on != rank.device)
+    warnings->add("durations measured on " + measured_on + " are used unchanged for " + rank.device);
   if (rank.costs.without_definition != 0)
     warnings->add(
         std::to_string(rank.costs.without_definition) +
@@ -231,7 +236,7 @@ void warn_of_memory(const MemoryReplay& memory, const std::string& device, Warni
 Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, RankPrediction* rank,
                      Warnings* warnings) {
   Target target;
-  if (Failure failure = resolve_target(options.device, trace, &target)) return failure;
+  if (Failure failure = resolve_target(options.device, trace, options.table, &target)) return failure;
   rank->trace = &trace;
   rank->rank = trace.process.rank();
   rank->device = target.profile.name;
@@ -240,7 +245,8 @@ Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, Ra
     return {FailureKind::kInput,
             "no measured durations: " + (trace.path.empty() ? std::string("the trace") : trace.path) +
                 "; maya-trace import makes traces that have them, leave out --durations"};
-  rank->costs = estimate_trace(trace, target.profile, options.durations);
+  const Estimator estimator(target.profile, target.learned(), Clock::kSustained);
+  rank->costs = estimate_trace(trace, estimator, options.durations);
   rank->steps = find_steps(trace, rank->costs);
   HostGaps gaps = recorded_gaps(trace);
   // The noise of a machine that emulates is taken out; what was measured on a real one is kept.

@@ -56,13 +56,22 @@ Failure profile_text(const std::string& path, std::string* text) {
   return {FailureKind::kUsage, "profile file cannot be read: " + path + "; check its name and permissions"};
 }
 
-Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, Target* target) {
+Failure resolve_target(const std::string& device, const trace::LoadedTrace& trace, const std::string& table,
+                       Target* target) {
   if (device.empty()) {
     target->is_traced_device = true;
-    return from_trace(trace, &target->profile);
+    if (Failure failure = from_trace(trace, &target->profile)) return failure;
+  } else {
+    if (Failure failure = named_profile(device, &target->profile)) return failure;
+    target->is_traced_device = target->profile.name == trace.process.device_name();
   }
-  if (Failure failure = named_profile(device, &target->profile)) return failure;
-  target->is_traced_device = target->profile.name == trace.process.device_name();
+  if (!table.empty()) {
+    target->table = std::make_shared<TableFile>();
+    return target->table->open(table);
+  }
+  std::unique_ptr<TableFile> shipped;
+  if (Failure failure = shipped_table(target->profile.name, &shipped)) return failure;
+  target->table = std::move(shipped);
   return {};
 }
 

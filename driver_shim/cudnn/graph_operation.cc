@@ -176,6 +176,9 @@ void convolution(OperationRecord& record, const BackendNode& operation, const Co
   double flops = 2.0 * static_cast<double>(filter.dimensions[1]);
   for (const int64_t size : result.dimensions) flops *= static_cast<double>(size);
   for (size_t i = 2; i < filter.dimensions.size(); ++i) flops *= static_cast<double>(filter.dimensions[i]);
+  // NCHW: neighbours in memory are pixels, so the channel's stride is not 1. One channel or one pixel is both layouts.
+  const bool pixels = image.dimensions[1] > 1 && fold(image) * dimension(image, 0) > 1;
+  const bool channels_first = pixels && image.strides.size() > 1 && image.strides[1] != 1;
   record.family = Family::kConvolution;
   record.set(Key::kBatch, image.dimensions[0])
       .set(Key::kChannels, image.dimensions[1])
@@ -189,6 +192,7 @@ void convolution(OperationRecord& record, const BackendNode& operation, const Co
       .set(Key::kDilation, first(CUDNN_ATTR_CONVOLUTION_DILATIONS, 1))
       .set(Key::kConvGroups, std::max<int64_t>(1, image.dimensions[1] / std::max<int64_t>(1, filter.dimensions[1])))
       .set(Key::kConvDirection, direction)
+      .set(Key::kChannelsFirst, channels_first ? 1 : 0)
       .set(Key::kDataType, key(data_type(image.type)))
       .set(Key::kFlops, static_cast<int64_t>(flops));
 }

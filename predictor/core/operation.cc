@@ -69,8 +69,9 @@ constexpr const char* kNames[] = {"none",
                                   "nodes",
                                   "operator",
                                   "prefix",
-                                  "window"};
-static_assert(std::size(kNames) == static_cast<size_t>(Key::kWindow) + 1);
+                                  "window",
+                                  "channels_first"};
+static_assert(std::size(kNames) == static_cast<size_t>(Key::kChannelsFirst) + 1);
 
 struct NamedOperator {
   std::string_view name;

@@ -125,6 +125,7 @@ enum class Key : uint8_t {
   kOperator = 61,        // Operator
   kPrefix = 62,          // attention: cached keys before the first query; seq_kv counts them
   kWindow = 63,          // attention: keys a query sees at most; 0: all
+  kChannelsFirst = 64,   // convolution: 1 when pixels of one channel lie side by side (NCHW), 0: channels of one pixel
 };
 
 // Which operation of its family: what tells apart operations that move the same bytes. Part of the trace format, as

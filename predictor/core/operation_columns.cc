@@ -220,17 +220,6 @@ OperationRecord collective_row(RowReader* row) {
   return collective_record(kind, bytes, ranks, nodes, row->data_type("dtype", DataType::kBfloat16));
 }
 
-// Tensors read and written by operations that differ from their family's plain pass.
-struct Passes {
-  std::string_view operation;
-  int64_t reads, writes;
-};
-constexpr Passes kPasses[] = {
-    {"add", 2, 1},   {"sub", 2, 1},    {"mul", 2, 1},           {"div", 2, 1},      {"pow", 2, 1},
-    {"where", 3, 1}, {"swiglu", 2, 1}, {"geglu", 2, 1},         {"silu_mul", 2, 1}, {"sgd", 2, 1},
-    {"adam", 4, 3},  {"adamw", 4, 3},  {"cross_entropy", 1, 0}, {"nll_loss", 1, 0},
-};
-
 OperationRecord streaming_row(Family family, RowReader* row) {
   const int64_t rows = row->integer("rows", 0), columns = row->integer("columns", 0);
   const DataType type = row->data_type("dtype");
@@ -259,21 +248,21 @@ void launch_row(RowReader* row, RowOperation* operation) {
   if (operation->kernel.empty()) row->fail("kernel", "", "expected a kernel's demangled name");
 }
 
-Estimate estimate_launch(const device::DeviceProfile& profile, const RowOperation& operation) {
+Work work_of_launch(const RowOperation& operation) {
   LaunchView launch;
   launch.mangled_name = operation.kernel;
   std::copy_n(operation.grid, 3, launch.grid);
   std::copy_n(operation.block, 3, launch.block);
   launch.registers = operation.registers;
   launch.dynamic_shared_bytes = operation.shared_bytes;
-  return estimate(profile, work_of(launch, operation.kernel));
+  return work_of(launch, operation.kernel);
 }
 
-Estimate estimate_copy_record(const device::DeviceProfile& profile, const OperationRecord& record) {
+Estimate estimate_copy_record(const Estimator& estimator, const OperationRecord& record) {
   const auto kind = static_cast<size_t>(record.get(Key::kDirection));
   const bool pageable = kind >= kFirstPageable;
   const int trace_kind = static_cast<int>(pageable ? kind - kFirstPageable + 1 : kind);
-  return estimate_copy(profile, trace_kind, static_cast<uint64_t>(record.get(Key::kBytes)), pageable);
+  return estimator.estimate_copy(trace_kind, static_cast<uint64_t>(record.get(Key::kBytes)), pageable);
 }
 
 }  // namespace
@@ -357,14 +346,6 @@ OperationRecord row_record(Family family, std::string_view operation, int64_t ro
       .set(Key::kDataType, number_of(type))
       .set(Key::kDirection, backward ? 1 : 0)
       .set(Key::kOperator, static_cast<int64_t>(operator_from_name(operation)));
-  for (const Passes& passes : kPasses) {
-    if (passes.operation != operation) continue;
-    const double bytes = static_cast<double>(rows) * static_cast<double>(columns) * data_type_bits(type) / 8;
-    // Backward passes read the incoming gradient beside what forward read, and write a gradient for each input.
-    const int64_t reads = backward ? passes.reads + 1 : passes.reads, writes = backward ? passes.reads : passes.writes;
-    record.set(Key::kReadBytes, model::whole(bytes * static_cast<double>(reads)))
-        .set(Key::kWrittenBytes, model::whole(bytes * static_cast<double>(writes)));
-  }
   return record;
 }
 
@@ -393,17 +374,21 @@ bool operation_of_row(const FamilyColumns& family, const ColumnSource& row, RowO
   return reader.ok();
 }
 
-Estimate estimate_operation(const device::DeviceProfile& profile, const RowOperation& operation) {
-  if (!operation.kernel.empty()) return estimate_launch(profile, operation);
-  if (operation.record.family == Family::kCopy) return estimate_copy_record(profile, operation.record);
-  return estimate(profile, work_of(operation.record));
+Work work_of(const RowOperation& operation) {
+  return operation.kernel.empty() ? work_of(operation.record) : work_of_launch(operation);
 }
 
-bool estimate_row(const device::DeviceProfile& profile, const FamilyColumns& family, const ColumnSource& row,
-                  Estimate* result, std::string* error) {
+Estimate estimate_operation(const Estimator& estimator, const RowOperation& operation) {
+  if (operation.kernel.empty() && operation.record.family == Family::kCopy)
+    return estimate_copy_record(estimator, operation.record);
+  return estimator.estimate(work_of(operation));
+}
+
+bool estimate_row(const Estimator& estimator, const FamilyColumns& family, const ColumnSource& row, Estimate* result,
+                  std::string* error) {
   RowOperation operation;
   if (!operation_of_row(family, row, &operation, error)) return false;
-  *result = estimate_operation(profile, operation);
+  *result = estimate_operation(estimator, operation);
   return true;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "predictor/core/estimate.h"
+#include "predictor/core/estimator.h"
 
 namespace maya {
 
@@ -52,10 +52,12 @@ enum class CopyKind : uint8_t {
 // The operation of one row. On failure returns false and `error` is one line: "column: `value`: what was expected".
 bool operation_of_row(const FamilyColumns& family, const ColumnSource& row, RowOperation* operation,
                       std::string* error);
-Estimate estimate_operation(const device::DeviceProfile& profile, const RowOperation& operation);
+Estimate estimate_operation(const Estimator& estimator, const RowOperation& operation);
+// The work of a row that is no explicit copy.
+Work work_of(const RowOperation& operation);
 // Estimates one row; fails as operation_of_row() does.
-bool estimate_row(const device::DeviceProfile& profile, const FamilyColumns& family, const ColumnSource& row,
-                  Estimate* estimate, std::string* error);
+bool estimate_row(const Estimator& estimator, const FamilyColumns& family, const ColumnSource& row, Estimate* estimate,
+                  std::string* error);
 
 // A matrix product as programs see it, row major: result[rows, columns] over `depth`, with cuBLAS' layout letters. BLAS
 // is column major, so the record's m is `columns` and its n is `rows`. 8-bit floats give bfloat16 results;

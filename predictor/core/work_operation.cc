@@ -112,6 +112,19 @@ void convolution_work(const OperationRecord& operation, Work* work) {
       .set(Key::kGroups, groups > 1 ? model::whole(groups) : 0);
 }
 
+// Tensor cores want the channels of a pixel side by side: a convolution of 16-bit NCHW tensors is cuDNN's
+// nchwToNhwcKernel and nhwcToNchwKernel around one of NHWC, which read and write both images once more; TF32 kernels
+// write NCHW themselves, so that one of the two is left.
+void layout_conversion(const OperationRecord& operation, Work* work) {
+  if (operation.get(Key::kChannelsFirst) != 1 || !work->tensor_cores) return;
+  const double image = at_least_one(operation, Key::kBatch) * at_least_one(operation, Key::kChannels) *
+                       at_least_one(operation, Key::kHeight) * at_least_one(operation, Key::kWidth);
+  const double result = value(work->shape, Key::kM) * at_least_one(operation, Key::kFilters);
+  const double moved = (image + result) * bytes_per_element(work->type) / (work->type == DataType::kTf32 ? 2 : 1);
+  work->read_bytes += moved;
+  work->written_bytes += moved;
+}
+
 void streaming_work(const OperationRecord& operation, Work* work) {
   const DataType type = type_at(operation, Key::kDataType, DataType::kFloat32);
   work->type = type;
@@ -170,6 +183,7 @@ Work work_of(const OperationRecord& operation) {
   if (operation.get(Key::kFlops) != 0) work.flops = value(operation, Key::kFlops);
   if (operation.get(Key::kReadBytes) != 0) work.read_bytes = value(operation, Key::kReadBytes);
   if (operation.get(Key::kWrittenBytes) != 0) work.written_bytes = value(operation, Key::kWrittenBytes);
+  if (operation.family == Family::kConvolution) layout_conversion(operation, &work);
   return work;
 }
 

@@ -8,6 +8,7 @@
 #include "predictor/core/features.h"
 #include "predictor/core/limits.h"
 #include "predictor/core/lines.h"
+#include "predictor/core/operation_columns.h"
 #include "predictor/training/line_fit.h"
 
 namespace maya::training {
@@ -95,7 +96,7 @@ void add_points(const device::DeviceProfile& profile, const std::vector<const Ro
     if (row->profile != &profile) continue;
     if (has_grid && is_plain_product(row->work)) continue;
     // A launch tells less than its time depends on; only operations with a shape can be met again.
-    if (!row->measurement->kernel.empty()) continue;
+    if (!row->measurement->kernel.empty() || row->work.family == Family::kCopy) continue;
     TablePoint point{};
     point_key(row->work, point.key);
     point.time_ns = static_cast<float>(row->measurement->time_ns);
@@ -121,12 +122,29 @@ void add_points(const device::DeviceProfile& profile, const std::vector<const Ro
   model->points = unique.size() > kMostPoints ? std::vector<TablePoint>() : std::move(unique);
 }
 
+// Explicit copies are lines over their path's bandwidth; see copy_line().
+LineSample copy_sample(const Row& row) {
+  const auto kind = static_cast<CopyKind>(row.work.shape.get(Key::kDirection));
+  const bool pageable = kind == CopyKind::kHostToDevicePageable || kind == CopyKind::kDeviceToHostPageable;
+  const bool between_devices = kind == CopyKind::kDeviceToDevice;
+  const int trace_kind = kind == CopyKind::kHostToDevicePageable   ? static_cast<int>(CopyKind::kHostToDevice)
+                         : kind == CopyKind::kDeviceToHostPageable ? static_cast<int>(CopyKind::kDeviceToHost)
+                                                                   : static_cast<int>(kind);
+  const double bytes = static_cast<double>(row.work.shape.get(Key::kBytes)) * (between_devices ? 2 : 1);
+  const double bandwidth = between_devices ? row.profile->memory_bandwidth : row.profile->pcie_bandwidth;
+  return {copy_operator(trace_kind, pageable), 0, 0, bytes, bytes / bandwidth * 1e9, row.measurement->time_ns};
+}
+
 void add_lines(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, FittedModel* model) {
   std::vector<LineSample> samples;
   for (const Row* row : rows) {
     const OperationRecord& shape = row->work.shape;
     const double bytes = maya::model::bytes_of(row->work);
     const bool strided = shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided);
+    if (row->work.family == Family::kCopy && row->measurement->kernel.empty()) {
+      samples.push_back(copy_sample(*row));
+      continue;
+    }
     samples.push_back({static_cast<uint16_t>(shape.get(Key::kOperator)),
                        static_cast<uint16_t>(shape.get(Key::kDirection)), static_cast<uint16_t>(strided ? 1 : 0), bytes,
                        bytes / row->profile->memory_bandwidth * 1e9, row->measurement->time_ns});
@@ -211,7 +229,7 @@ bool fit_model(const device::DeviceProfile& profile, const ModelName& name, cons
       weights.push_back(1);
     }
   }
-  if (rows.size() < kLeastForestRows) return true;
+  if (rows.size() < kLeastForestRows || name.family == Family::kCopy) return true;
   return boost(features, static_cast<size_t>(columns), targets, weights, options_for(kind, rows.size(), seed),
                &model->forest, error);
 }

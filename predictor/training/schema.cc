@@ -44,7 +44,7 @@ double least_ns(const device::DeviceProfile& profile, const Measurement& measure
       record.family == Family::kPointToPoint) {
     RowOperation operation;
     operation.record = record;
-    return estimate_operation(profile, operation).median_ns;
+    return estimate_operation(Estimator(profile), operation).median_ns;
   }
   return model::roofline_ns(profile, maya::work_of(record));
 }

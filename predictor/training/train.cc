@@ -7,6 +7,7 @@
 #include <random>
 
 #include "predictor/core/estimator.h"
+#include "predictor/core/operation_columns.h"
 #include "predictor/training/parameters.h"
 
 namespace maya::training {
@@ -84,10 +85,17 @@ class OpenedModel {
   bool ok_ = false;
 };
 
+Estimate estimate_of(const Estimator& estimator, const Row& row) {
+  RowOperation operation;
+  operation.record = row.measurement->record;
+  const bool copy = row.work.family == Family::kCopy && row.measurement->kernel.empty();
+  return copy ? estimate_operation(estimator, operation) : estimator.estimate(row.work);
+}
+
 std::vector<Scored> scored(const Estimator& estimator, const Group& rows) {
   std::vector<Scored> result;
   for (const Row* row : rows) {
-    const Estimate estimate = estimator.estimate(row->work);
+    const Estimate estimate = estimate_of(estimator, *row);
     result.push_back({row->measurement->time_ns, estimate.median_ns, estimate.low_ns, estimate.high_ns});
   }
   return result;
@@ -104,7 +112,7 @@ std::vector<TableInterval> intervals_of(const Estimator& estimator, Group rows) 
     const size_t begin = rows.size() * i / classes, end = rows.size() * (i + 1) / classes;
     std::vector<double> ratios;
     for (size_t k = begin; k < end; ++k)
-      ratios.push_back(rows[k]->measurement->time_ns / estimator.estimate(rows[k]->work).median_ns);
+      ratios.push_back(rows[k]->measurement->time_ns / estimate_of(estimator, *rows[k]).median_ns);
     TableInterval interval{};
     interval.most_ns = i + 1 == classes ? 3e38f : static_cast<float>(rows[end - 1]->bound_ns);
     interval.low = static_cast<float>(std::min(quantile(ratios, 0.1), 0.995));

@@ -150,6 +150,7 @@ TEST_CASE_METHOD(CudnnFixture, "A convolution graph runs and is recorded with it
   CHECK(record.get(Key::kFilters) == 64);
   CHECK(record.get(Key::kStride) == 2);
   CHECK(record.get(Key::kConvGroups) == 1);
+  CHECK(record.get(Key::kChannelsFirst) == 1);
   CHECK(record.get(Key::kFlops) == 2ll * 8 * 64 * 112 * 112 * 3 * 7 * 7);  // 1.89 GFLOP
   CHECK(record.get(Key::kReadBytes) == 2 * (8 * 3 * 224 * 224 + 64 * 3 * 7 * 7));
   CHECK(record.get(Key::kWrittenBytes) == 2 * 8 * 64 * 112 * 112);

@@ -24,14 +24,14 @@ double row_ns(std::string_view family, const Cells& cells) {
   Estimate estimate;
   std::string error;
   INFO(error);
-  REQUIRE(estimate_row(h100(), *find_family_columns(family), cells, &estimate, &error));
+  REQUIRE(estimate_row(Estimator(h100()), *find_family_columns(family), cells, &estimate, &error));
   return estimate.median_ns;
 }
 
 std::string row_error(std::string_view family, const Cells& cells) {
   Estimate estimate;
   std::string error;
-  REQUIRE_FALSE(estimate_row(h100(), *find_family_columns(family), cells, &estimate, &error));
+  REQUIRE_FALSE(estimate_row(Estimator(h100()), *find_family_columns(family), cells, &estimate, &error));
   return error;
 }
 

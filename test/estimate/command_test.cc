@@ -51,7 +51,8 @@ TEST_CASE("Wrong usage ends with status 2 and names what is known") {
   CHECK(run("--family gemm --device h1000", "").status == 2);
   CHECK(run("--family gemm --device h1000", "").output.find("h100-sxm") != std::string::npos);
   CHECK(run("--family magic", "").status == 2);
-  CHECK(run("--family magic", "").output.starts_with("maya-estimate: unknown family: magic; known are gemm grouped_gemm attention"));
+  CHECK(run("--family magic", "")
+            .output.starts_with("maya-estimate: unknown family: magic; known are gemm grouped_gemm attention"));
   CHECK(run("", "").status == 2);
   CHECK(run("--family gemm --nonsense", "").status == 2);
 }

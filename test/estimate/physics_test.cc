@@ -37,9 +37,13 @@ double bound_ns(const device::DeviceProfile& profile, const Work& work) {
       default:
         break;
     }
-  return std::max({work.flops / peak, (work.read_bytes + work.written_bytes) / profile.memory_bandwidth,
-                   profile.kernel_floor_ns * 1e-9}) *
-         1e9;
+  // Winograd's F(4x4, 3x3) saves three multiplications of four; what fits into the L2 cache may come from there.
+  const bool winograd = work.family == Family::kConvolution && !work.tensor_cores;
+  const double bytes = work.read_bytes + work.written_bytes;
+  const double bandwidth = bytes <= static_cast<double>(profile.l2_bytes)
+                               ? std::max(profile.l2_bandwidth, profile.memory_bandwidth)
+                               : profile.memory_bandwidth;
+  return std::max({work.flops / peak / (winograd ? 4 : 1), bytes / bandwidth, profile.kernel_floor_ns * 1e-9}) * 1e9;
 }
 
 void check(const device::DeviceProfile& profile, const Work& work) {

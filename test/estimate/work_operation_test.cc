@@ -96,6 +96,10 @@ TEST_CASE("A convolution is 2 N P Q K C R S operations") {
   convolution.set(Key::kDataType, number(DataType::kFloat16));
   CHECK(work_of(convolution).flops == 2.0 * 32 * 112 * 112 * 64 * 3 * 7 * 7);
   CHECK(work_of(convolution).written_bytes == 2.0 * 32 * 64 * 112 * 112);
+  // From and to NCHW, both tensors are read and written once more.
+  convolution.set(Key::kChannelsFirst, 1);
+  CHECK(work_of(convolution).written_bytes == 2.0 * 32 * (2 * 64 * 112 * 112 + 3 * 224 * 224));
+  CHECK(work_of(convolution).read_bytes == 2.0 * (32 * (2 * 3 * 224 * 224 + 64 * 112 * 112) + 64 * 3 * 7 * 7));
 }
 
 TEST_CASE("Streaming families count their tensors") {

@@ -46,3 +46,56 @@ TEST_CASE("PyTorch's row kernels: integers are sizes, factors are not", "[scalar
   REQUIRE(layer_norm.scalars().size() == 1);
   CHECK(layer_norm.scalars()[0].absolute_offset == 0);
 }
+
+namespace {
+
+std::vector<uint32_t> offsets(const TestKernel& kernel) {
+  std::vector<uint32_t> result;
+  for (const maya::device::ScalarSlot& slot : kernel.scalars()) result.push_back(slot.absolute_offset);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("sizes inside the parameter structures of attention kernels", "[scalars]") {
+  // Seen in a launch of 3 x 5 heads of 40 with 200 queries and 300 keys: head size, queries, keys, mask, batch, heads.
+  const std::string forward =
+      "_Z39fmha_cutlassF_f32_aligned_64x64_rf_sm80N22PyTorchMemEffAttention15AttentionKernelIfN7cutlass4arch4Sm80ELb1E"
+      "Li64ELi64ELi64ELb1ELb1EE6ParamsE";
+  CHECK(offsets(TestKernel(forward, {{0, 280}})) == std::vector<uint32_t>{96, 104, 108, 116, 192, 204});
+  CHECK(TestKernel(forward, {{0, 280}}).scalars()[3].size == 1);
+  CHECK(TestKernel(forward, {{0, 288}}).scalars().empty());  // another version's layout
+  const std::string backward =
+      "_Z40fmha_cutlassB_f32_aligned_64x64_k64_sm80N22PyTorchMemEffAttention23AttentionBackwardKernelIN7cutlass4arch4"
+      "Sm80EfLb1ELb0ELb0ELi64ELi64ELi64ELb0EE6ParamsE";
+  CHECK(offsets(TestKernel(backward, {{0, 480}})) == std::vector<uint32_t>{144, 152, 156, 160, 168, 384});
+  const std::string flash =
+      "_ZN13pytorch_flash27flash_bwd_convert_dq_kernelI23Flash_bwd_kernel_traitsILi64ELi128ELi128ELi8ELi4ELi4ELi4ELb0"
+      "ELb0EN7cutlass10bfloat16_tE19Flash_kernel_traitsILi64ELi128ELi128ELi8ES3_EEEEvNS_16Flash_bwd_paramsEi";
+  CHECK(offsets(TestKernel(flash, {{0, 648}, {648, 4}})) == std::vector<uint32_t>{648, 96, 100, 176, 180, 184, 192});
+}
+
+TEST_CASE("concatenation: the first input's elements and the result's sizes", "[scalars]") {
+  // 64 inputs of 32-bit indices: elements behind 64 pointers, offsets and dimensions; a result of four dimensions.
+  const TestKernel kernel(
+      "_ZN2at6native40_GLOBAL__N__f1f992fe_8_Shape_cu_49f7391c19CatArrayBatchedCopyINS1_10OpaqueTypeILj2EEEjLi4ELi64E"
+      "Li64EEEvPT_NS1_25CatArrInputTensorMetadataIS5_T0_XT2_EXT3_EEENS1_16TensorSizeStrideIS8_Lj4EEEiS8_",
+      {{0, 8}, {8, 3392}, {3400, 32}, {3432, 4}, {3436, 4}});
+  CHECK(offsets(kernel) == std::vector<uint32_t>{3432, 3436, 8 + 64 * 16, 3400, 3404, 3408, 3412});
+}
+
+TEST_CASE("casts: the real widths of an unrolled kernel's tensors", "[scalars]") {
+  const TestKernel kernel(
+      "_ZN2at6native27unrolled_elementwise_kernelINS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EELi4E23"
+      "TrivialOffsetCalculatorILi2EjES7_ILi1EjENS0_6memory12LoadWithCastILi2EEENSA_13StoreWithCastILi1EEEEEviT_T0_T2_T3"
+      "_T4_T5_",
+      {{0, 4}, {4, 4}, {8, 24}, {32, 1}, {33, 1}, {36, 12}, {48, 8}});
+  CHECK(offsets(kernel) == std::vector<uint32_t>{0, 40, 44, 52});
+}
+
+TEST_CASE("a structure of one pointer is no size", "[scalars]") {
+  // CUB's tile states hold an address, which would make every launch a configuration of its own.
+  const TestKernel kernel("_ZN14at_cuda_detail3cub6detail4scan20DeviceScanInitKernelINS0_13ScanTileStateIlLb1EEEEEvT_i",
+                          {{0, 8}, {8, 4}});
+  CHECK(offsets(kernel) == std::vector<uint32_t>{8});
+}

@@ -303,6 +303,19 @@ bool strided_layout(const KernelInfo& kernel, std::string_view function, bool co
   return true;
 }
 
+// MemoryAccess.cuh: LoadWithCast<n> and StoreWithCast<n>{ScalarType types[n] (one byte each); uint32_t element
+// sizes[n]}: how wide the tensors really are.
+void add_cast_sizes(const KernelInfo& kernel, std::string_view type, uint16_t parameter,
+                    std::vector<ScalarSlot>* scalars) {
+  constexpr uint32_t kMostTensors = 3;
+  const auto arguments = template_arguments(type);
+  if (type.find("WithCast<") == std::string_view::npos || arguments.empty() || arguments[0].size() != 1) return;
+  const auto tensors = static_cast<uint32_t>(arguments[0][0] - '0');
+  const uint32_t first = (tensors + 3) / 4 * 4;
+  if (tensors == 0 || tensors > kMostTensors || !has_size(kernel, parameter, first + 4 * tensors)) return;
+  for (uint32_t i = 0; i < tensors; ++i) scalars->push_back({parameter, static_cast<uint16_t>(first + 4 * i), 0, 4});
+}
+
 }  // namespace
 
 std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const KernelName& name,
@@ -350,6 +363,10 @@ std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const 
   if (functor && (functor->inputs + 1u != layout.tensors || !has_size(kernel, 1, functor->bytes))) functor.reset();
   const uint32_t bytes = functor ? element_bytes(functor->result_type) : guess_function(function).output_bytes;
   scalars->push_back({0, 0, 0, 4});
+  if (arguments.size() == 7 && family == "unrolled_elementwise_kernel") {
+    add_cast_sizes(kernel, arguments[5], 5, scalars);
+    add_cast_sizes(kernel, arguments[6], 6, scalars);
+  }
   return std::make_unique<ElementwiseEffect>(layout, functor, bytes);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "virtual_device/values/effect.h"
+#include "virtual_device/values/structure_sizes.h"
 
 namespace maya::device {
 
@@ -56,12 +57,7 @@ std::string_view plain_type(std::string_view type) {
   return type;
 }
 
-bool is_pointer(std::string_view type) { return plain_type(type).ends_with('*'); }
 bool is_pointer_to_const(std::string_view type) { return plain_type(type).ends_with(" const*"); }
-
-bool is_floating_type(std::string_view type) {
-  return type == "float" || type == "double" || type == "c10::Half" || type == "c10::BFloat16";
-}
 
 bool is_integer_type(std::string_view type) {
   return type == "int" || type == "unsigned int" || type == "long" || type == "unsigned long" || type == "long long" ||
@@ -69,11 +65,10 @@ bool is_integer_type(std::string_view type) {
 }
 
 // Whether a parameter may be a size, which decides how much work the launch is. Without types, as in Triton's kernels,
-// 8 bytes are a pointer. PyTorch's kernels also take factors of other types, and seeds in the philox kernels.
+// 8 bytes are a pointer. Factors have other types, structures of one pointer too, and philox kernels take seeds.
 bool is_size(const KernelName& name, const KernelParameter& parameter, std::string_view type) {
   if (parameter.size != 4 && parameter.size != 8) return false;
   if (type.empty()) return parameter.size == 4;
-  if (!name.function.starts_with("at::")) return !is_pointer(type) && !is_floating_type(type);
   return is_integer_type(type) && name.function.find("philox") == std::string::npos;
 }
 
@@ -103,6 +98,7 @@ std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const Kern
     const uint32_t first = (8 - parameter.offset % 8) % 8;
     for (uint32_t offset = first; offset + 8 <= parameter.size; offset += 8) words.push_back({i, offset});
   }
+  add_structure_sizes(kernel, name, kMaximumScalars, scalars);
   return std::make_unique<PointerEffect>(std::move(words));
 }
 
