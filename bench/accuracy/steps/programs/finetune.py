@@ -56,6 +56,7 @@ def quantize(model, kind, dtype):
             small = bitsandbytes.nn.Linear4bit(layer.in_features, layer.out_features, bias=layer.bias is not None,
                                                compute_dtype=dtype, quant_type="nf4", device="meta")
             small.weight = bitsandbytes.nn.Params4bit(layer.weight.data, requires_grad=False, quant_type="nf4")
+            small.bias = layer.bias
         else:
             from fms_acceleration_peft.gptqmodel.nn_modules.qlinear.qlinear_tritonv2 import QuantLinear
 
