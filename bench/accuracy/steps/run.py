@@ -103,6 +103,10 @@ class Traces:
         step = report["step_time_ms"]
         score = scoring.Score(row, step["median"], step["low"], step["high"], parts_ms=report["breakdown_ms"],
                               provenance=report["provenance"])
+        counted = report["steps"]["count"] - report["steps"]["warm_up"]
+        for operation in report["operations"]:
+            family = operation["family"]
+            score.families_ms[family] = score.families_ms.get(family, 0) + operation["total_ms"] / counted
         with open(os.path.join(folder, "output")) as file:
             peak = re.search(r"peak allocated (\d+)", file.read())
         score.peak_memory_gib = int(peak.group(1)) / 2**30 if peak else 0.0
@@ -173,7 +177,7 @@ def as_json(scores, unscored):
                       "program": s.row.program, "arguments": s.row.arguments, "measured_ms": s.row.measured_ms,
                       "predicted_ms": {"median": s.predicted_ms, "low": s.low_ms, "high": s.high_ms},
                       "error": s.error, "interval_contains": s.contained, "constant_mfu_ms": s.baseline_ms or None,
-                      "breakdown_ms": s.parts_ms, "provenance": s.provenance, "host_share": s.host_share,
+                      "breakdown_ms": s.parts_ms, "families_ms": s.families_ms, "provenance": s.provenance, "host_share": s.host_share,
                       "peak_allocated_gib": s.peak_memory_gib, "published_peak_gib": s.row.peak_memory_gib or None,
                       "remark": s.row.remark} for s in scores],
             "not_scored": [{"line": r.line, "source": r.source, "name": r.name, "gpu": r.gpu, "reason": r.reason}

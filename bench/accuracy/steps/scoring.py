@@ -12,6 +12,7 @@ class Score:
     high_ms: float
     baseline_ms: float = 0.0  # of the constant-efficiency fit; 0 when there is no other row to fit it on
     parts_ms: dict = dataclasses.field(default_factory=dict)  # breakdown of the predicted step
+    families_ms: dict = dataclasses.field(default_factory=dict)  # device time of a step by family of operation
     provenance: dict = dataclasses.field(default_factory=dict)
     peak_memory_gib: float = 0.0  # allocated, as the program printed it
 
