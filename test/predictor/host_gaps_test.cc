@@ -73,7 +73,7 @@ TEST_CASE("steady steps use the median of a call position's gaps, the warm-up ke
       b.after(disturbed ? 50'000 : 1'000 + static_cast<uint64_t>(i)).launch("kernel_" + std::to_string(i), 10);
     }
   const trace::LoadedTrace trace = b.load();
-  const CostTable costs = estimate_trace(trace, h100());
+  const CostTable costs = estimate_trace(trace, Estimator(h100()));
   const Steps steps = find_steps(trace, costs);
   REQUIRE(steps.steps.size() == 5);
   REQUIRE(steps.warm_up == 1);
@@ -91,7 +91,7 @@ TEST_CASE("a call that only some steps make keeps its gap, and the others stay a
       if (step == 3 && i == 4) b.after(77'000).allocate(1, 100);
     }
   const trace::LoadedTrace trace = b.load();
-  const CostTable costs = estimate_trace(trace, h100());
+  const CostTable costs = estimate_trace(trace, Estimator(h100()));
   const Steps steps = find_steps(trace, costs);
   REQUIRE(steps.steps.size() == 5);
   HostGaps gaps = recorded_gaps(trace);
@@ -108,7 +108,7 @@ TEST_CASE("--host-scale multiplies gaps and nothing else") {
   b.launch("a", 1);
   b.after(1000).launch("a", 1);
   const trace::LoadedTrace trace = b.load();
-  const CostTable costs = estimate_trace(trace, h100());
+  const CostTable costs = estimate_trace(trace, Estimator(h100()));
   const HostGaps gaps = recorded_gaps(trace);
   const Program slow = build_program(trace, costs, gaps, h100(), 2.5),
                 same = build_program(trace, costs, gaps, h100(), 1);
@@ -128,7 +128,7 @@ TEST_CASE("what blocks the host and what does not") {
   b.copy(proto::Copy::DEVICE_TO_HOST, 4, false, false);         // 5 synchronous
   b.copy(proto::Copy::DEVICE_TO_DEVICE, 4, false, false);       // 6 does not wait, says the driver's documentation
   const trace::LoadedTrace trace = b.load();
-  const Program p = build_program(trace, estimate_trace(trace, h100()), recorded_gaps(trace), h100(), 1);
+  const Program p = build_program(trace, estimate_trace(trace, Estimator(h100())), recorded_gaps(trace), h100(), 1);
   const bool expected[] = {false, true, false, true, false, true, false};
   for (size_t i = 0; i < 7; ++i) CHECK(p.calls[i].blocks == expected[i]);
   CHECK(p.calls[0].engine == Engine::kCopyIn);
@@ -146,7 +146,7 @@ TEST_CASE("events refer to their latest record, a new event has none") {
   b.event(proto::EventCall::CREATE, 5);       // the id is used again
   b.event(proto::EventCall::SYNCHRONIZE, 5);  // 7
   const trace::LoadedTrace trace = b.load();
-  const Program p = build_program(trace, estimate_trace(trace, h100()), recorded_gaps(trace), h100(), 1);
+  const Program p = build_program(trace, estimate_trace(trace, Estimator(h100())), recorded_gaps(trace), h100(), 1);
   CHECK(p.calls[1].record == kNone);
   CHECK(p.calls[4].record == 3);
   CHECK(p.calls[7].record == kNone);
@@ -160,7 +160,7 @@ TEST_CASE("streams: the first of a device is its legacy default, flag 1 is non-b
   b.stream = 3;
   b.launch("a", 1);
   const trace::LoadedTrace trace = b.load();
-  const Program p = build_program(trace, estimate_trace(trace, h100()), recorded_gaps(trace), h100(), 1);
+  const Program p = build_program(trace, estimate_trace(trace, Estimator(h100())), recorded_gaps(trace), h100(), 1);
   REQUIRE(p.streams.size() == 3);
   CHECK(p.streams[0].legacy_default);
   CHECK_FALSE(p.streams[1].blocking);

@@ -14,7 +14,7 @@ Steps steps_of(const TraceBuilder& builder, trace::LoadedTrace* keep = nullptr) 
   trace::LoadedTrace trace = builder.load();
   const device::DeviceProfile* profile = device::find_builtin_profile("h100-sxm");
   REQUIRE(profile != nullptr);
-  Steps steps = find_steps(trace, estimate_trace(trace, *profile));
+  Steps steps = find_steps(trace, estimate_trace(trace, Estimator(*profile)));
   if (keep != nullptr) *keep = std::move(trace);
   return steps;
 }
