@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "cli/common.h"
+#include "predictor/kineto/measurements.h"
 #include "predictor/target.h"
 #include "predictor/training/sources/registry.h"
 #include "predictor/training/train.h"
@@ -17,6 +18,7 @@ constexpr char kExamples[] = R"(Examples:
   maya-train --device h100-sxm --data measurements --out h100-sxm.table
   maya-train --device h200-sxm --data measurements --holdout 0.1 --seed 2       only the error on shapes kept back
   maya-train --device a100-sxm-80 --data measurements --split unseen            kept back by (columns, depth), heads, ...
+  maya-train --device h100-sxm --from-traces profile.json.gz --out mine.table   what a profiler measured on your machine
 
 Measurements are CSV files, one schema a family (predictor/training/SCHEMA.md).
 Exit status: 0 done; 2 wrong usage; 3 the measurements cannot be used; 4 the table cannot be written.)";
@@ -24,6 +26,7 @@ Exit status: 0 done; 2 wrong usage; 3 the measurements cannot be used; 4 the tab
 struct Arguments {
   std::string device;
   std::vector<std::string> data;
+  std::vector<std::string> traces;
   std::string out;
   maya::training::TrainOptions options;
   std::vector<std::string> siblings;
@@ -79,6 +82,8 @@ bool read_all(const Arguments& arguments, const std::string& device, bool report
 }
 
 int run(Arguments& arguments) {
+  if (arguments.data.empty() && arguments.traces.empty())
+    maya::cli::fail(kTool, maya::cli::kUsage, "nothing to learn from; give --data or --from-traces");
   const maya::device::DeviceProfile* profile = maya::device::find_builtin_profile(arguments.device);
   maya::device::DeviceProfile own;
   if (profile == nullptr) {
@@ -90,6 +95,9 @@ int run(Arguments& arguments) {
   std::vector<maya::training::Measurement> measurements;
   if (!read_all(arguments, profile->name, arguments.sources, &measurements, &error))
     maya::cli::fail(kTool, maya::cli::kInput, error);
+  for (const std::string& path : arguments.traces)
+    if (const auto failure = maya::predictor::kineto::read_measurements(path, profile->name, &measurements))
+      maya::cli::fail(kTool, maya::cli::kInput, failure.text);
   std::vector<std::string> names = arguments.siblings;
   if (names.empty() && !arguments.no_siblings) names = maya::training::siblings_of(profile->name);
   std::vector<maya::training::Sibling> siblings;
@@ -132,7 +140,10 @@ int main(int argc, char** argv) {
   maya::cli::add_version(app);
   Arguments arguments;
   app.add_option("--device", arguments.device, "Device that was measured: a known name or a profile file")->required();
-  app.add_option("--data", arguments.data, "Files or folders of measurements")->required();
+  app.add_option("--data", arguments.data, "Files or folders of measurements");
+  app.add_option(
+      "--from-traces", arguments.traces,
+      "Profiler traces of the device (Kineto or Chrome JSON, *.json[.gz]) or traces with measured durations (*.pb)");
   app.add_option("--out", arguments.out, "Table file to write; without it only the held-out error is printed");
   app.add_option("--holdout", arguments.options.holdout, "Share of the shapes kept back for the error")
       ->check(CLI::Range(0.0, 0.5))

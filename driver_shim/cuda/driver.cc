@@ -4,6 +4,7 @@
 
 #include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/fork_guard.h"
+#include "driver_shim/cuda/learned_table.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "trace_proto/writer.h"
@@ -55,6 +56,7 @@ CUresult Driver::create_instance() {
 
 Driver::Driver(std::unique_ptr<device::Memory> memory)
     : memory_(std::move(memory)),
+      estimator_(*maya::cuda::configuration().profile, learned_table(), Clock::kSustained),
       contexts_(kMostContexts),
       streams_(kMostStreams),
       events_(kMostEvents),

@@ -13,6 +13,7 @@
 
 #include "driver_shim/cuda/configuration.h"
 #include "driver_shim/cuda/thread_state.h"
+#include "predictor/core/estimator.h"
 #include "virtual_device/context.h"
 #include "virtual_device/event.h"
 #include "virtual_device/handle_pool.h"
@@ -36,6 +37,8 @@ class Driver {
 
   const Configuration& configuration() const { return maya::cuda::configuration(); }
   const device::DeviceProfile& profile(int) const { return *configuration().profile; }
+  // Durations of device work; at sustained clocks, as a training run has them.
+  const Estimator& estimator(int) const { return estimator_; }
   int device_count() const { return configuration().devices; }
   // From the profile, whole nanoseconds: launch call to kernel start on an idle stream, and between kernels queued on a
   // stream.
@@ -103,6 +106,7 @@ class Driver {
 
   static std::atomic<Driver*> instance_;
   std::unique_ptr<device::Memory> memory_;
+  const Estimator estimator_;
   device::HandlePool<Context> contexts_;
   device::HandlePool<Stream> streams_;
   device::HandlePool<Event> events_;

@@ -45,7 +45,7 @@ Interned& interned() {
   return made;
 }
 
-LaunchCache::Entry intern(const device::DeviceProfile& profile, Kernel& kernel, const device::Launch& launch,
+LaunchCache::Entry intern(const Estimator& estimator, Kernel& kernel, const device::Launch& launch,
                           const LaunchKey& wanted) {
   std::lock_guard<std::mutex> lock(interned().mutex);
   if (kernel.trace_id.load(std::memory_order_relaxed) == 0)
@@ -72,7 +72,7 @@ LaunchCache::Entry intern(const device::DeviceProfile& profile, Kernel& kernel, 
   view.registers = kernel.info.registers;
   view.scalars = scalars;
   view.scalar_count = key.scalar_count();
-  const double estimate_ns = estimate(profile, work_of(view)).median_ns;
+  const double estimate_ns = estimator.estimate(work_of(view)).median_ns;
 
   LaunchCache::Entry made;
   made.key = key;
@@ -89,7 +89,7 @@ CUresult first_launch(Driver& driver, Context& context, Kernel& kernel, device::
                       LaunchCache::Entry* entry) {
   const device::DeviceProfile& profile = driver.profile(context.device);
   if (const CUresult status = check_launch(kernel, launch, profile); status != CUDA_SUCCESS) return status;
-  *entry = intern(profile, kernel, launch, key);
+  *entry = intern(driver.estimator(context.device), kernel, launch, key);
   return CUDA_SUCCESS;
 }
 

@@ -41,24 +41,24 @@ Interned& interned() {
   return made;
 }
 
-OperationCache::Entry intern(const device::DeviceProfile& profile, const OperationRecord& operation, uint64_t hash) {
+OperationCache::Entry intern(const Estimator& estimator, const OperationRecord& operation, uint64_t hash) {
   std::lock_guard<std::mutex> lock(interned().mutex);
   const auto [first, last] = interned().by_hash.equal_range(hash);
   for (auto known = first; known != last; ++known)
     if (same(known->second.operation, operation)) return known->second;
-  const double estimate_ns = estimate(profile, work_of(operation)).median_ns;
+  const double estimate_ns = estimator.estimate(work_of(operation)).median_ns;
   OperationCache::Entry made{operation, Recorder::get().operation_descriptor(operation, estimate_ns),
                              whole_ns(estimate_ns)};
   interned().by_hash.emplace(hash, made);
   return made;
 }
 
-const OperationCache::Entry& look_up(ThreadState& thread, const device::DeviceProfile& profile,
+const OperationCache::Entry& look_up(ThreadState& thread, const Estimator& estimator,
                                      const OperationRecord& operation) {
   if (thread.operations == nullptr) thread.operations = std::make_unique<OperationCache>();
   const uint64_t hash = hash_of(operation);
   OperationCache::Entry& entry = thread.operations->entries[(hash ^ hash >> 16) % OperationCache::kEntries];
-  if (entry.id == 0 || !same(entry.operation, operation)) entry = intern(profile, operation, hash);
+  if (entry.id == 0 || !same(entry.operation, operation)) entry = intern(estimator, operation, hash);
   return entry;
 }
 
@@ -70,8 +70,8 @@ CUresult record_operation(CUstream handle, const OperationRecord* operation, con
   const bool valid = operation != nullptr && operation->count <= OperationRecord::kMaxFields &&
                      (write_count == 0 || writes != nullptr);
   return with_stream(handle, false, valid, [&](Call& call, Stream& stream) {
-    const device::DeviceProfile& profile = call.driver().profile(stream.context()->device);
-    const OperationCache::Entry& entry = look_up(call.thread(), profile, *operation);
+    const OperationCache::Entry& entry =
+        look_up(call.thread(), call.driver().estimator(stream.context()->device), *operation);
     for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
     stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
                    call.driver().queued_gap_ns());

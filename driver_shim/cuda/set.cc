@@ -57,7 +57,7 @@ CUresult fill(const Fill& request, CUstream handle, bool asynchronous, bool per_
     }
     const uint64_t bytes = row_bytes * request.rows;
     const uint64_t own_ns = maya::trace::now_ns() - entry_ns;
-    const maya::Estimate estimate = maya::estimate_fill(call.driver().profile(stream.context()->device), bytes);
+    const maya::Estimate estimate = call.driver().estimator(stream.context()->device).estimate_fill(bytes);
     const uint64_t end_ns =
         stream.enqueue(call.driver().to_virtual_ns(entry_ns), static_cast<uint64_t>(estimate.median_ns), 0);
     const bool waits = !asynchronous && !on_device;

@@ -61,7 +61,7 @@ CopyWork describe_copy(Driver& driver, const Place& destination, const Place& so
 void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asynchronous, uint64_t entry_ns,
                   uint64_t own_ns) {
   const int kind = static_cast<int>(work.kind);
-  const Estimate estimate = estimate_copy(driver.profile(stream.context()->device), kind, work.bytes, work.pageable);
+  const Estimate estimate = driver.estimator(stream.context()->device).estimate_copy(kind, work.bytes, work.pageable);
   const uint64_t end_ns = stream.enqueue(driver.to_virtual_ns(entry_ns), static_cast<uint64_t>(estimate.median_ns), 0);
   // Pageable device-to-host copies return when done in both forms; from pageable memory, the Async form returns once
   // the data is staged; between host addresses copies are synchronous; between device addresses no form waits.

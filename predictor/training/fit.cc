@@ -22,7 +22,7 @@ BoostingOptions options_for(ModelKind kind, size_t rows, uint64_t seed) {
   BoostingOptions options;
   options.seed = seed;
   if (rows > 8000) {
-    options = {160, 128, 9, 0.13, 0.85, 0.6, 2, seed};
+    options = {220, 144, 10, 0.11, 0.85, 0.6, 2, seed};
     if (kind != ModelKind::kMatrix) options = {200, 96, 9, 0.12, 0.85, 0.7, 3, seed};
   } else if (rows > 800) {
     options = {200, 40, 7, 0.08, 0.8, 0.6, 4, seed};
@@ -229,6 +229,7 @@ bool fit_model(const device::DeviceProfile& profile, const ModelName& name, cons
       weights.push_back(1);
     }
   }
+  // So few rows say where the line lies, not how it bends.
   if (rows.size() < kLeastForestRows || name.family == Family::kCopy) return true;
   return boost(features, static_cast<size_t>(columns), targets, weights, options_for(kind, rows.size(), seed),
                &model->forest, error);

@@ -86,6 +86,9 @@ void add_layouts(const std::vector<Measurement>& measurements, std::vector<Table
     const OperationRecord& record = measurement.record;
     if (record.family != Family::kGemm || !measurement.kernel.empty() || measurement.sustained) continue;
     const int layout = (record.get(Key::kTransA) != 0 ? 0 : 1) + (record.get(Key::kTransB) != 0 ? 2 : 0);
+    // Long products only: short ones are decided by other things, such as how many there are side by side.
+    constexpr double kLeast_ns = 50000;
+    if (record.get(Key::kBatch) > 1 || measurement.time_ns < kLeast_ns) continue;
     if (data_type_bits(work_of(measurement).type) != 16) continue;
     shapes[{measurement.source,
             {record.get(Key::kM), record.get(Key::kN), record.get(Key::kK), record.get(Key::kBatch),

@@ -28,7 +28,7 @@ class Writer {
 std::vector<uint32_t> slots_of(const std::vector<TablePoint>& points) {
   if (points.empty()) return {};
   size_t size = 4;
-  while (size < points.size() * 2) size *= 2;
+  while (size * 3 < points.size() * 4) size *= 2;
   std::vector<uint32_t> slots(size, 0);
   for (size_t i = 0; i < points.size(); ++i) {
     size_t at = point_hash(points[i].key) & (size - 1);

@@ -1,0 +1,269 @@
+// Table files: what is written is read back, what is damaged is refused, and an estimator follows what a table says.
+#include "predictor/core/table.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "predictor/core/estimator.h"
+#include "predictor/core/forest.h"
+#include "predictor/core/limits.h"
+#include "predictor/core/operation_columns.h"
+#include "predictor/training/model.h"
+
+using namespace maya;
+using namespace maya::training;
+
+namespace {
+
+const device::DeviceProfile& h100() { return *device::find_builtin_profile("h100-sxm"); }
+
+constexpr float kLeaf = std::numeric_limits<float>::quiet_NaN();
+
+// One split: feature 2 (depth) below 1000 gives `small`, otherwise `large`.
+FittedForest one_split(float small, float large) {
+  FittedForest forest;
+  forest.trees = {{0, 1}};
+  forest.nodes = {{1000.0f, 2, 1}, {kLeaf, 0, 1}, {kLeaf, 0, 2}};
+  forest.values = {0, small, large};
+  return forest;
+}
+
+FittedModel model_of(Family family, TypeClass type) {
+  FittedModel model;
+  model.head.family = static_cast<uint16_t>(family);
+  model.head.type_class = static_cast<uint8_t>(type);
+  model.head.kind = static_cast<uint8_t>(kind_of(family));
+  std::strcpy(model.head.origin, "h100-sxm");
+  std::fill_n(model.head.least, 4, 1.0f);
+  std::fill_n(model.head.most, 4, 65536.0f);
+  return model;
+}
+
+// Products: twice the bound below a depth of 1000, one and a half times from there; one shape on the grid, at 3 times.
+FittedTable products() {
+  FittedTable table;
+  table.device = "h100-sxm";
+  FittedModel model = model_of(Family::kGemm, TypeClass::kHalf);
+  model.forest = one_split(std::log(2.0f), std::log(1.5f));
+  model.intervals = {{3e38f, 0.9f, 1.2f, 100}};
+  model.axis[0] = {4096, 8192};
+  model.axis[1] = {4096};
+  model.axis[2] = {4096};
+  model.grid = {std::log(3.0f), std::nanf("")};
+  model.grid_spread = {21, 0};
+  table.models.push_back(model);
+  return table;
+}
+
+struct Opened {
+  std::vector<uint64_t> words;
+  size_t size = 0;
+  Table table;
+  std::string error;
+  bool ok = false;
+
+  explicit Opened(const std::string& bytes) : words((bytes.size() + 7) / 8), size(bytes.size()) {
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    ok = open_table(words.data(), size, &table, &error);
+  }
+};
+
+Work product(int64_t rows, int64_t columns, int64_t depth, bool transpose_a = true) {
+  return work_of(gemm_record(rows, columns, depth, DataType::kBfloat16, transpose_a));
+}
+
+}  // namespace
+
+TEST_CASE("A forest adds the leaf of each tree") {
+  FittedForest two = one_split(1, 10);
+  // The second tree: feature 0 below 5 -> (feature 1 below 7 -> 100, else 200), else 300.
+  two.trees.push_back({3, 2});
+  const TreeNode nodes[] = {{5, 0, 1}, {7, 1, 3}, {kLeaf, 0, 2}, {kLeaf, 0, 3}, {kLeaf, 0, 4}};
+  two.nodes.insert(two.nodes.end(), std::begin(nodes), std::end(nodes));
+  const float values[] = {0, 0, 300, 100, 200};
+  two.values.insert(two.values.end(), std::begin(values), std::end(values));
+  const Forest forest{two.trees, two.nodes, two.values};
+  const auto at = [&](float a, float b, float c) {
+    const float features[kMostFeatures] = {a, b, c};
+    return evaluate(forest, features);
+  };
+  CHECK(at(4, 6, 999) == 101);
+  CHECK(at(4, 7, 1000) == 210);  // a value at the threshold goes on to the larger side
+  CHECK(at(5, 6, 0) == 301);
+  CHECK(at(std::numeric_limits<float>::quiet_NaN(), 0, std::numeric_limits<float>::infinity()) == 110);
+  // Many trees, walked eight at a time and one by one, give the same.
+  FittedForest many;
+  for (int i = 0; i < 19; ++i) {
+    const FittedForest tree = one_split(1, 2);
+    many.trees.push_back({static_cast<uint32_t>(many.nodes.size()), 1});
+    many.nodes.insert(many.nodes.end(), tree.nodes.begin(), tree.nodes.end());
+    many.values.insert(many.values.end(), tree.values.begin(), tree.values.end());
+  }
+  const float features[kMostFeatures] = {0, 0, 1000};
+  CHECK(evaluate({many.trees, many.nodes, many.values}, features) == 38);
+}
+
+TEST_CASE("An estimator says how it knows") {
+  const Opened opened(table_bytes(products()));
+  REQUIRE(opened.ok);
+  CHECK(opened.table.device() == "h100-sxm");
+  const Estimator estimator(h100(), &opened.table);
+
+  const Work on_grid = product(4096, 4096, 4096);
+  const double bound = model::roofline_ns(h100(), on_grid);
+  // 2 * 4096^3 operations at 989.4 TFLOP/s.
+  CHECK(bound == Approx(2.0 * 4096 * 4096 * 4096 / 989.4e12 * 1e9));
+  const Estimate measured = estimator.estimate(on_grid);
+  CHECK(measured.median_ns == Approx(3 * bound));
+  CHECK(measured.provenance == Provenance::kMeasured);
+  CHECK(measured.high_ns == Approx(measured.median_ns * 1.1));  // the square root of a spread of 1.21
+  CHECK(measured.low_ns == Approx(measured.median_ns / 1.1));
+
+  const Work between = product(5000, 4096, 4096);
+  const Estimate interpolated = estimator.estimate(between);
+  CHECK(interpolated.median_ns == Approx(1.5 * model::roofline_ns(h100(), between)));
+  CHECK(interpolated.provenance == Provenance::kInterpolated);
+  CHECK(interpolated.low_ns == Approx(0.9 * interpolated.median_ns));
+  CHECK(interpolated.high_ns == Approx(1.2 * interpolated.median_ns));
+
+  CHECK(estimator.estimate(product(5000, 4096, 512)).median_ns ==
+        Approx(2 * model::roofline_ns(h100(), product(5000, 4096, 512))));
+  // Outside of what was measured, and in a layout that was not: wider intervals.
+  for (const Work& work : {product(100000, 4096, 4096), product(4096, 4096, 4096, false)}) {
+    const Estimate estimate = estimator.estimate(work);
+    CHECK(estimate.provenance == Provenance::kExtrapolated);
+    CHECK(estimate.high_ns / estimate.median_ns > 1.2);
+  }
+  // No model: analytic.
+  const Work other = work_of(gemm_record(4096, 4096, 4096, DataType::kFloat64));
+  CHECK(estimator.estimate(other).provenance == Provenance::kAnalytic);
+  CHECK(estimator.estimate(other).median_ns == maya::estimate(h100(), other).median_ns);
+}
+
+TEST_CASE("No model beats the roofline") {
+  FittedTable table = products();
+  table.models[0].forest = one_split(std::log(0.5f), std::log(0.5f));
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Work work = product(8192, 4096, 4096);
+  Explanation explanation;
+  const Estimate estimate = Estimator(h100(), &opened.table).estimate(work, &explanation);
+  CHECK(estimate.median_ns == Approx(model::roofline_ns(h100(), work)));
+  CHECK(estimate.low_ns >= model::roofline_ns(h100(), work) * (1 - 1e-9));
+  CHECK(explanation.bound_active);
+}
+
+TEST_CASE("What was measured on another device is an extrapolation") {
+  FittedTable table = products();
+  table.models[0].head.borrowed = 1;
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimate estimate = Estimator(h100(), &opened.table).estimate(product(4096, 4096, 4096));
+  CHECK(estimate.provenance == Provenance::kExtrapolated);
+  CHECK(estimate.median_ns == Approx(3 * model::roofline_ns(h100(), product(4096, 4096, 4096))));
+}
+
+TEST_CASE("At the power limit products slow down with the share of peak they reach") {
+  FittedTable table = products();
+  const auto parameter = [](const char* name, double value) {
+    TableParameter result{};
+    std::strcpy(result.name, name);
+    result.value = value;
+    return result;
+  };
+  table.parameters = {parameter("sustained.slope", 0.5), parameter("sustained.threshold", 0.4)};
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Work work = product(5000, 4096, 4096);  // 1.5 times the bound: two thirds of peak
+  const double burst = Estimator(h100(), &opened.table).estimate(work).median_ns;
+  const double sustained = Estimator(h100(), &opened.table, Clock::kSustained).estimate(work).median_ns;
+  CHECK(sustained / burst == Approx(1 + 0.5 * (1 / 1.5 - 0.4)));
+}
+
+TEST_CASE("Measured shapes of other families are found by their key") {
+  FittedTable table;
+  table.device = "h100-sxm";
+  FittedModel model = model_of(Family::kSoftmax, TypeClass::kAny);
+  StreamingLine line{};
+  line.op = static_cast<uint16_t>(Operator::kSoftmax);
+  line.floor_ns = 2000;
+  line.share = 0.5f;
+  line.least_bytes = 1e3f;
+  line.most_bytes = 1e12f;
+  line.low = 0.8f;
+  line.high = 1.3f;
+  model.lines = {line};
+  model.head.based_on_lines = 1;
+  std::fill_n(model.head.most, 4, 3e38f);
+  std::fill_n(model.head.least, 4, 0.0f);
+  const Work known = work_of(row_record(Family::kSoftmax, "softmax", 4096, 32000, DataType::kFloat32));
+  TablePoint point{};
+  point_key(known, point.key);
+  point.time_ns = 777e3f;
+  point.spread = 1;
+  model.points = {point};
+  table.models.push_back(model);
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimator estimator(h100(), &opened.table);
+  CHECK(estimator.estimate(known).median_ns == Approx(777e3));
+  CHECK(estimator.estimate(known).provenance == Provenance::kMeasured);
+  // One row more: on the line. One tensor read, one written, at half of 3.352 TB/s, after 2 us.
+  const Work other = work_of(row_record(Family::kSoftmax, "softmax", 4097, 32000, DataType::kFloat32));
+  CHECK(estimator.estimate(other).median_ns == Approx(2000 + 2.0 * 4097 * 32000 * 4 / (0.5 * 3.352e12) * 1e9));
+  CHECK(estimator.estimate(other).provenance == Provenance::kInterpolated);
+}
+
+TEST_CASE("A damaged table is refused, whatever byte it is") {
+  const std::string good = table_bytes(products());
+  REQUIRE(Opened(good).ok);
+  for (size_t at = 0; at < good.size(); ++at) {
+    // The name of the device, the only bytes that neither the checksum nor a check covers.
+    if (at >= offsetof(TableHeader, device) && at < offsetof(TableHeader, device) + 32) continue;
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x41);
+    const Opened opened(bad);
+    INFO("byte " << at);
+    CHECK_FALSE(opened.ok);
+    CHECK_FALSE(opened.error.empty());
+  }
+  for (size_t size = 0; size < good.size(); size += 7) CHECK_FALSE(Opened(good.substr(0, size)).ok);
+}
+
+TEST_CASE("A table with a right checksum and wrong indices is refused") {
+  const auto refused = [](const FittedTable& table) { return !Opened(table_bytes(table)).ok; };
+  FittedTable table = products();
+  table.models[0].forest.nodes[0].left = 2;  // the larger side would be node 3 of 3
+  CHECK(refused(table));
+  table = products();
+  table.models[0].forest.nodes[0].feature = 200;
+  CHECK(refused(table));
+  table = products();
+  table.models[0].forest.trees[0].first_node = 3;
+  CHECK(refused(table));
+  table = products();
+  table.models[0].forest.values.pop_back();
+  CHECK(refused(table));
+  table = products();
+  table.models[0].grid.pop_back();
+  CHECK(refused(table));
+  table = products();
+  table.models[0].axis[0] = {8192, 4096};
+  CHECK(refused(table));
+  table = products();
+  table.models[0].head.kind = 200;
+  CHECK(refused(table));
+}
+
+TEST_CASE("A newer table says what to do") {
+  std::string bytes = table_bytes(products());
+  const uint32_t version = kTableVersion + 1;
+  std::memcpy(bytes.data() + offsetof(TableHeader, version), &version, sizeof version);
+  const Opened opened(bytes);
+  CHECK_FALSE(opened.ok);
+  CHECK(opened.error.find("version " + std::to_string(version)) != std::string::npos);
+  CHECK(opened.error.find("maya-train") != std::string::npos);
+}
