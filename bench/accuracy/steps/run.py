@@ -63,11 +63,18 @@ class Traces:
         return os.path.join(self.folder, f"{device}-{label}-{hashlib.sha256(what.encode()).hexdigest()[:8]}")
 
     def emulate(self, row):
-        """Runs the program unless its trace is there. Returns None, or why the program failed."""
+        """Runs the program unless its trace is there, a second time when it fails. Returns None, or why it failed."""
+        if os.path.exists(os.path.join(self.folder_of(row), "done")):
+            return None
+        failure = self.emulate_once(row)
+        if failure:
+            print(f"run.py: failed, trying once more: {short(row)}: {failure}", file=sys.stderr)
+            failure = self.emulate_once(row)
+        return failure
+
+    def emulate_once(self, row):
         folder = self.folder_of(row)
         done = os.path.join(folder, "done")
-        if os.path.exists(done):
-            return None
         if os.path.isdir(folder):
             subprocess.run(["rm", "-rf", folder], check=True)
         os.makedirs(folder)
