@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "predictor/core/forest.h"
 #include "predictor/core/limits.h"
@@ -105,17 +104,9 @@ bool Estimator::measured(const TableModel& model, const Work& work, const GridVi
     }
   }
   if (ns == 0 && model.points.count > 0 && model.borrowed == 0) {
-    uint32_t key[kPointKeys];
-    point_key(work, key);
-    const auto slots = table_->section<uint32_t>(model.slots);
-    const auto points = table_->section<TablePoint>(model.points);
-    const size_t mask = slots.size() - 1;
-    for (size_t at = point_hash(key) & mask; slots[at] != 0; at = (at + 1) & mask) {
-      const TablePoint& point = points[slots[at] - 1];
-      if (std::memcmp(point.key, key, sizeof key) != 0) continue;
-      ns = point.time_ns;
-      spread = point.spread;
-      break;
+    if (const TablePoint* point = table_->point(model, point_key(work)); point != nullptr) {
+      ns = static_cast<double>(point->time_ns);
+      spread = static_cast<double>(point->spread);
     }
   }
   if (ns == 0) return false;
@@ -145,7 +136,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
   }
 
   float features[kMostFeatures];
-  features_of(profile_, work, bound_ns, grid, Hide::kNothing, features);
+  features_of(profile_, work, bound_ns, features);
   bool known = !stands_in && model.borrowed == 0 && inside(model, features);
   double base = bound_ns, low = 1, high = 1;
   if (model.lines.count > 0) {
@@ -160,8 +151,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
   }
   double ns = base;
   if (model.trees.count > 0) {
-    const Forest forest{table_->section<Tree>(model.trees), table_->section<TreeNode>(model.nodes),
-                        table_->section<float>(model.leaf_values)};
+    const Forest forest{table_->section<Tree>(model.trees), table_->section<TreeNode>(model.nodes)};
     ns = base * std::exp(static_cast<double>(evaluate(forest, features)));
     const auto intervals = table_->section<TableInterval>(model.intervals);
     for (const TableInterval& interval : intervals) {
@@ -186,7 +176,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
   return true;
 }
 
-Estimate Estimator::estimate(const Work& work, Explanation* explanation) const {
+Estimate Estimator::estimate(const Work& work, Derivation* derivation) const {
   const double bound = model::roofline_ns(profile_, work);
   Estimate result;
   Learned learned_result;
@@ -210,7 +200,7 @@ Estimate Estimator::estimate(const Work& work, Explanation* explanation) const {
     result.low_ns *= factor;
     result.high_ns *= factor;
   }
-  if (explanation != nullptr) *explanation = {learned_result.model, bound, unbounded < bound, factor};
+  if (derivation != nullptr) *derivation = {learned_result.model, bound, unbounded < bound, factor};
   return result;
 }
 

@@ -18,7 +18,7 @@ enum class Clock : uint8_t {
 };
 
 // How an estimate came about, for explanations.
-struct Explanation {
+struct Derivation {
   const TableModel* model = nullptr;  // nullptr: analytic
   double bound_ns = 0;                // roofline: no estimate is faster
   bool bound_active = false;          // the model said less than the bound
@@ -30,7 +30,7 @@ class Estimator {
   // `profile` and `table` must outlive the estimator; `table` may be nullptr: everything is analytic then.
   explicit Estimator(const device::DeviceProfile& profile, const Table* table = nullptr, Clock clock = Clock::kBurst);
 
-  Estimate estimate(const Work& work, Explanation* explanation = nullptr) const;
+  Estimate estimate(const Work& work, Derivation* derivation = nullptr) const;
   // `kind` as maya.proto.Copy.Kind.
   Estimate estimate_copy(int kind, uint64_t bytes, bool pageable) const;
   Estimate estimate_fill(uint64_t bytes) const;

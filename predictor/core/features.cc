@@ -1,8 +1,8 @@
 #include "predictor/core/features.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 
 #include "predictor/core/limits.h"
@@ -14,12 +14,6 @@ float value(const OperationRecord& shape, Key key) { return static_cast<float>(s
 float at_least_one(const OperationRecord& shape, Key key) { return std::max(value(shape, key), 1.0f); }
 float ratio(float a, float b) { return a / std::max(b, 1e-9f); }
 float rounded_up(float a, float b) { return std::ceil(a / b); }
-
-// Logarithm to base 2, exact at powers of two and straight between them: what neighbours are weighted by.
-float rough_log2(uint32_t value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-  return static_cast<float>(bits) * (1.0f / (1u << 23)) - 127.0f;
-}
 
 // Largest power of two up to 256 that divides a size.
 float alignment(uint32_t size) { return static_cast<float>(size == 0 ? 256 : std::min(size & -size, 256u)); }
@@ -72,22 +66,7 @@ constexpr std::string_view kMatrixNames[] = {"rows",
                                              "column_alignment",
                                              "depth_alignment",
                                              "layout",
-                                             "epilogue",
-                                             "rows_below",
-                                             "rows_above",
-                                             "rows_below_distance",
-                                             "rows_above_distance",
-                                             "rows_between",
-                                             "columns_below",
-                                             "columns_above",
-                                             "columns_below_distance",
-                                             "columns_above_distance",
-                                             "columns_between",
-                                             "depth_below",
-                                             "depth_above",
-                                             "depth_below_distance",
-                                             "depth_above_distance",
-                                             "depth_between"};
+                                             "epilogue"};
 constexpr std::string_view kAttentionNames[] = {
     "batch",     "queries", "keys",          "heads",         "head_dim",  "group",          "causal",
     "prefix",    "window",  "flops",         "bytes",         "bound_ns",  "blocks",         "waves",
@@ -126,41 +105,7 @@ constexpr std::string_view kExpertNames[] = {
 
 static_assert(std::size(kMatrixNames) <= kMostFeatures);
 
-// Nearest measured values below and above on one axis; the other two coordinates must be on theirs.
-void neighbours(const GridView& grid, int axis, const int32_t place[3], const uint32_t shape[3], bool hidden,
-                float* out) {
-  std::fill_n(out, 5, kNoFeature);
-  if (grid.empty() || hidden) return;
-  for (int other = 0; other < 3; ++other)
-    if (other != axis && place[other] < 0) return;
-  int32_t index[3] = {place[0], place[1], place[2]};
-  const int32_t first_above = place[axis] >= 0 ? place[axis] + 1 : -1 - place[axis];
-  const int32_t first_below = place[axis] >= 0 ? place[axis] - 1 : -2 - place[axis];
-  const float here = rough_log2(shape[axis]);
-  float below = 0, above = 0, below_distance = 0, above_distance = 0;
-  bool has_below = false, has_above = false;
-  for (index[axis] = first_below; index[axis] >= 0 && !has_below; --index[axis]) {
-    below = grid.at(index);
-    if (std::isnan(below)) continue;
-    has_below = true;
-    below_distance = here - rough_log2(grid.axis[axis][index[axis]]);
-  }
-  for (index[axis] = first_above; index[axis] < static_cast<int32_t>(grid.count[axis]) && !has_above; ++index[axis]) {
-    above = grid.at(index);
-    if (std::isnan(above)) continue;
-    has_above = true;
-    above_distance = rough_log2(grid.axis[axis][index[axis]]) - here;
-  }
-  if (has_below) out[0] = below, out[2] = below_distance;
-  if (has_above) out[1] = above, out[3] = above_distance;
-  if (has_below && has_above)
-    out[4] = below + (above - below) * below_distance / std::max(below_distance + above_distance, 1e-6f);
-  else if (has_below || has_above)
-    out[4] = has_below ? below : above;
-}
-
-void matrix_features(const device::DeviceProfile& profile, const Work& work, double bound_ns, const GridView& grid,
-                     Hide hide, float* out) {
+void matrix_features(const device::DeviceProfile& profile, const Work& work, double bound_ns, float* out) {
   uint32_t shape[3];
   matrix_shape(work, shape);
   const auto rows = static_cast<float>(shape[0]), columns = static_cast<float>(shape[1]);
@@ -192,14 +137,6 @@ void matrix_features(const device::DeviceProfile& profile, const Work& work, dou
   for (uint32_t size : shape) *at++ = alignment(size);
   *at++ = static_cast<float>((work.shape.get(Key::kTransA) != 0 ? 0 : 1) + (work.shape.get(Key::kTransB) != 0 ? 2 : 0));
   *at++ = work.shape.get(Key::kEpilogue) > 1 ? 1 : 0;
-  int32_t place[3] = {-1, -1, -1};
-  if (!grid.empty() && batch == 1)
-    for (int axis = 0; axis < 3; ++axis) place[axis] = grid.find(axis, shape[axis]);
-  const bool use = !grid.empty() && batch == 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    neighbours(use ? grid : GridView(), axis, place, shape, hide == Hide::kColumnsAndDepth && axis == 0, at);
-    at += 5;
-  }
 }
 
 void attention_features(const device::DeviceProfile& profile, const Work& work, double bound_ns, float* out) {
@@ -414,11 +351,10 @@ void matrix_shape(const Work& work, uint32_t shape[3]) {
   shape[2] = clamp(work.shape.get(Key::kK));
 }
 
-void features_of(const device::DeviceProfile& profile, const Work& work, double bound_ns, const GridView& grid,
-                 Hide hide, float* features) {
+void features_of(const device::DeviceProfile& profile, const Work& work, double bound_ns, float* features) {
   switch (kind_of(work.family)) {
     case ModelKind::kMatrix:
-      return matrix_features(profile, work, bound_ns, grid, hide, features);
+      return matrix_features(profile, work, bound_ns, features);
     case ModelKind::kAttention:
       return attention_features(profile, work, bound_ns, features);
     case ModelKind::kStreaming:
@@ -430,8 +366,9 @@ void features_of(const device::DeviceProfile& profile, const Work& work, double 
   }
 }
 
-void point_key(const Work& work, uint32_t key[kPointKeys]) {
-  std::fill_n(key, kPointKeys, 0);
+uint64_t point_key(const Work& work) {
+  constexpr int kParts = 10;
+  uint32_t key[kParts] = {};
   const auto set = [&](int i, double size) {
     key[i] = size <= 0 ? 0 : size >= 4e9 ? UINT32_MAX : static_cast<uint32_t>(size);
   };
@@ -479,12 +416,12 @@ void point_key(const Work& work, uint32_t key[kPointKeys]) {
       set(5, work.written_bytes / 64);
       break;
   }
-}
-
-uint32_t point_hash(const uint32_t key[kPointKeys]) {
-  uint64_t hash = 0x9e3779b97f4a7c15ull;
-  for (int i = 0; i < kPointKeys; ++i) hash = (hash ^ key[i]) * 0xff51afd7ed558ccdull;
-  return static_cast<uint32_t>(hash >> 32);
+  // FNV-1a with a final mix (the finaliser of MurmurHash3): the upper bits place a key among sorted ones.
+  uint64_t hash = 14695981039346656037ull;
+  for (const uint32_t part : key) hash = (hash ^ part) * 1099511628211ull;
+  hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdull;
+  hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53ull;
+  return hash ^ hash >> 33;
 }
 
 }  // namespace maya

@@ -11,15 +11,12 @@
 namespace maya {
 
 inline constexpr int kMostFeatures = 64;
-// Stands for a value that is not there; below every real feature.
-inline constexpr float kNoFeature = -1e30f;
-
 ModelKind kind_of(Family family);
 TypeClass type_class_of(const Work& work);
 int feature_count(ModelKind kind);
 std::string_view feature_name(ModelKind kind, int feature);
 
-// Measured neighbours of a matrix product on a model's grid, as logarithms of time / roofline.
+// Measured shapes of matrix products on a model's grid, as logarithms of time / roofline.
 struct GridView {
   const uint32_t* axis[3] = {nullptr, nullptr, nullptr};  // rows, columns and depth that were measured, ascending
   uint32_t count[3] = {0, 0, 0};
@@ -35,20 +32,14 @@ struct GridView {
 };
 GridView grid_of(const Table& table, const TableModel& model);
 
-// What of the grid a feature may use. Training hides what a prediction would not have: the shape itself, or all shapes
-// with its columns and depth.
-enum class Hide : uint8_t { kNothing, kShape, kColumnsAndDepth };
-
 // Rows, columns and depth of a matrix product as the grid has them: rows are what a framework calls tokens (n of the
 // BLAS call), columns the features of the result (m).
 void matrix_shape(const Work& work, uint32_t shape[3]);
 
 // Fills feature_count(kind) values. `bound_ns` is roofline_ns() of the work.
-void features_of(const device::DeviceProfile& profile, const Work& work, double bound_ns, const GridView& grid,
-                 Hide hide, float* features);
+void features_of(const device::DeviceProfile& profile, const Work& work, double bound_ns, float* features);
 
-// The integers that identify a measured shape, zero padded. Operations with equal keys take equal time.
-void point_key(const Work& work, uint32_t key[kPointKeys]);
-uint32_t point_hash(const uint32_t key[kPointKeys]);
+// Identifies a measured shape: equal for operations that take equal time, a hash of the integers that decide it.
+uint64_t point_key(const Work& work);
 
 }  // namespace maya

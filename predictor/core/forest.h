@@ -10,7 +10,6 @@ namespace maya {
 struct Forest {
   std::span<const Tree> trees;
   std::span<const TreeNode> nodes;
-  std::span<const float> values;  // of every node; those of leaves count
 };
 
 // Sum over the trees. `features` has as many values as the model's kind.

@@ -22,7 +22,7 @@ class ModelCheck {
   ModelCheck(const char* base, size_t size, const TableModel& model) : base_(base), size_(size), model_(model) {}
 
   bool ok() const {
-    return model_.kind < kModelKinds && model_.direction <= 1 && sections_fit() && trees_close() && points_close() &&
+    return model_.kind < kModelKinds && model_.direction <= 1 && sections_fit() && trees_close() && points_sorted() &&
            grid_fits() && intervals_sorted();
   }
 
@@ -38,9 +38,8 @@ class ModelCheck {
   }
 
   bool sections_fit() const {
-    return fits<Tree>(model_.trees) && fits<TreeNode>(model_.nodes) && fits<float>(model_.leaf_values) &&
-           fits<StreamingLine>(model_.lines) && fits<TableInterval>(model_.intervals) &&
-           fits<TablePoint>(model_.points) && fits<uint32_t>(model_.slots) && fits<uint32_t>(model_.axis[0]) &&
+    return fits<Tree>(model_.trees) && fits<TreeNode>(model_.nodes) && fits<StreamingLine>(model_.lines) &&
+           fits<TableInterval>(model_.intervals) && fits<TablePoint>(model_.points) && fits<uint32_t>(model_.axis[0]) &&
            fits<uint32_t>(model_.axis[1]) && fits<uint32_t>(model_.axis[2]) && fits<float>(model_.grid) &&
            fits<uint8_t>(model_.grid_spread);
   }
@@ -50,26 +49,23 @@ class ModelCheck {
     const auto nodes = view<TreeNode>(model_.nodes);
     const int features = feature_count(static_cast<ModelKind>(model_.kind));
     constexpr uint32_t kDeepest = 64;
-    if (model_.leaf_values.count != nodes.size()) return false;
     for (size_t i = 0; i < trees.size(); ++i) {
       const uint64_t first = trees[i].first_node;
       const uint64_t end = i + 1 < trees.size() ? trees[i + 1].first_node : nodes.size();
       if (first >= end || end > nodes.size() || trees[i].depth > kDeepest) return false;
       for (uint64_t node = first; node < end; ++node) {
         if (nodes[node].feature >= features) return false;
-        const bool leaf = nodes[node].left == node - first && std::isnan(nodes[node].threshold);
+        const bool leaf = nodes[node].left == node - first;
         if (!leaf && first + nodes[node].left + 1 >= end) return false;
       }
     }
     return true;
   }
 
-  bool points_close() const {
-    const auto slots = view<uint32_t>(model_.slots);
-    if (model_.points.count == 0) return slots.empty();
-    // A power of two with free slots, so that a search ends.
-    if (slots.size() <= model_.points.count || (slots.size() & (slots.size() - 1)) != 0) return false;
-    return std::all_of(slots.begin(), slots.end(), [&](uint32_t slot) { return slot <= model_.points.count; });
+  bool points_sorted() const {
+    const auto points = view<TablePoint>(model_.points);
+    return std::is_sorted(points.begin(), points.end(),
+                          [](const TablePoint& a, const TablePoint& b) { return a.key < b.key; });
   }
 
   bool grid_fits() const {
@@ -130,6 +126,17 @@ const TableModel* Table::find(Family family, TypeClass type, int direction) cons
         (model.type_class == static_cast<uint8_t>(type) || model.type_class == static_cast<uint8_t>(TypeClass::kAny)))
       return &model;
   return nullptr;
+}
+
+const TablePoint* Table::point(const TableModel& model, uint64_t key) const {
+  const auto points = section<TablePoint>(model.points);
+  if (points.empty()) return nullptr;
+  // Keys are spread evenly: the place of one is known within a few steps.
+  const auto count = static_cast<ptrdiff_t>(points.size());
+  auto at = static_cast<ptrdiff_t>((key >> 32) * points.size() >> 32);
+  while (at > 0 && points[static_cast<size_t>(at)].key >= key) --at;
+  while (at < count && points[static_cast<size_t>(at)].key < key) ++at;
+  return at < count && points[static_cast<size_t>(at)].key == key ? &points[static_cast<size_t>(at)] : nullptr;
 }
 
 uint64_t table_checksum(const void* bytes, size_t size) {

@@ -32,8 +32,7 @@ struct TableSection {
 };
 
 // One tree node, 8 bytes. A value below the threshold goes to `left`, any other to `left` + 1, both counted from the
-// first node of the tree. Leaves point to themselves; their threshold is
-// NaN, which no value reaches.
+// first node of the tree. Leaves point to themselves; their threshold is their value.
 struct TreeNode {
   float threshold;
   uint16_t feature;
@@ -64,10 +63,9 @@ struct TableInterval {
   float rows;
 };
 
-// A measured shape: up to kPointKeys integers (point_key() of features.h), its time and the spread of its repeats.
-inline constexpr int kPointKeys = 10;
+// A measured shape: its key (point_key() of features.h), its time and the spread of its repeats. Sorted by key.
 struct TablePoint {
-  uint32_t key[kPointKeys];
+  uint64_t key;
   float time_ns;
   float spread;  // p90 / p10
 };
@@ -84,8 +82,8 @@ struct TableModel {
   uint32_t rows;                                           // measurements it was fitted to
   float held_out_median, held_out_p95, held_out_coverage;  // of rows kept from a fit, as shares
   float least[4], most[4];  // range of the first four features seen: outside, an estimate is extrapolated
-  TableSection trees, nodes, leaf_values;
-  TableSection lines, intervals, points, slots;
+  TableSection trees, nodes;
+  TableSection lines, intervals, points;
   // Measured shapes on a grid (matrix products): three sorted axes and logarithms of time / roofline, NaN where nothing
   // was measured. Index (i * |n| + j) * |k| + l.
   TableSection axis[3], grid, grid_spread;
@@ -121,6 +119,7 @@ class Table {
     return {reinterpret_cast<const T*>(base_ + section.offset), static_cast<size_t>(section.count)};
   }
   // nullptr when there is none.
+  const TablePoint* point(const TableModel& model, uint64_t key) const;
   const TableModel* find(Family family, TypeClass type, int direction) const;
 
  private:

@@ -34,17 +34,14 @@ void take_tree(const nlohmann::json& source, FittedForest* forest) {
     const int at = order[i].source;
     depth = std::max(depth, order[i].depth);
     TreeNode node{};
-    float value = 0;
     if (left[at].get<int>() < 0) {
-      node = {std::numeric_limits<float>::quiet_NaN(), 0, static_cast<uint16_t>(i)};
-      value = condition[at].get<float>();
+      node = {condition[at].get<float>(), 0, static_cast<uint16_t>(i)};
     } else {
       node = {condition[at].get<float>(), feature[at].get<uint16_t>(), static_cast<uint16_t>(order.size())};
       order.push_back({left[at].get<int>(), order[i].depth + 1});
       order.push_back({right[at].get<int>(), order[i].depth + 1});
     }
     forest->nodes.push_back(node);
-    forest->values.push_back(value);
   }
   forest->trees.push_back({first, depth});
 }
@@ -83,6 +80,7 @@ bool boost(const std::vector<float>& features, size_t columns, const std::vector
       {"colsample_bytree", std::to_string(options.feature_share)},
       {"min_child_weight", std::to_string(options.least_rows)},
       {"seed", std::to_string(options.seed)},
+      {"nthread", "1"},  // equal bytes on every machine; more threads wait for each other on busy ones
       {"verbosity", "0"},
   };
   for (const auto& [name, value] : parameters)

@@ -23,7 +23,6 @@ struct BoostingOptions {
 struct FittedForest {
   std::vector<Tree> trees;
   std::vector<TreeNode> nodes;
-  std::vector<float> values;
 };
 
 // Least squares. `features`: rows x columns, row by row; `weights` may be empty. False with one line in `error` when

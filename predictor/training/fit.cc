@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <random>
 
 #include "predictor/core/features.h"
 #include "predictor/core/limits.h"
@@ -19,17 +17,11 @@ constexpr size_t kMostPoints = 40000;
 constexpr float kSiblingWeight = 0.3f;  // of a row that was measured on another device
 
 BoostingOptions options_for(ModelKind kind, size_t rows, uint64_t seed) {
-  BoostingOptions options;
-  options.seed = seed;
-  if (rows > 8000) {
-    options = {220, 144, 10, 0.11, 0.85, 0.6, 2, seed};
-    if (kind != ModelKind::kMatrix) options = {200, 96, 9, 0.12, 0.85, 0.7, 3, seed};
-  } else if (rows > 800) {
-    options = {200, 40, 7, 0.08, 0.8, 0.6, 4, seed};
-  } else {
-    options = {120, 12, 4, 0.07, 0.8, 0.6, 6, seed};
-  }
-  return options;
+  constexpr size_t kMany = 8000, kSome = 800;
+  if (rows > kMany && kind == ModelKind::kMatrix) return {320, 200, 12, 0.085, 0.85, 0.5, 2, seed};
+  if (rows > kMany) return {300, 128, 10, 0.09, 0.85, 0.6, 2, seed};
+  if (rows > kSome) return {400, 32, 7, 0.07, 0.8, 0.5, 3, seed};
+  return {120, 12, 4, 0.07, 0.8, 0.6, 6, seed};
 }
 
 bool is_plain_product(const Work& work) {
@@ -79,17 +71,6 @@ void make_grid(const device::DeviceProfile& profile, const std::vector<const Row
   }
 }
 
-GridView view_of(const FittedModel& model) {
-  GridView view;
-  if (model.grid.empty()) return view;
-  for (int i = 0; i < 3; ++i) {
-    view.axis[i] = model.axis[i].data();
-    view.count[i] = static_cast<uint32_t>(model.axis[i].size());
-  }
-  view.values = model.grid.data();
-  return view;
-}
-
 void add_points(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, bool has_grid,
                 FittedModel* model) {
   for (const Row* row : rows) {
@@ -98,14 +79,12 @@ void add_points(const device::DeviceProfile& profile, const std::vector<const Ro
     // A launch tells less than its time depends on; only operations with a shape can be met again.
     if (!row->measurement->kernel.empty() || row->work.family == Family::kCopy) continue;
     TablePoint point{};
-    point_key(row->work, point.key);
+    point.key = point_key(row->work);
     point.time_ns = static_cast<float>(row->measurement->time_ns);
     point.spread = static_cast<float>(row->measurement->spread);
     model->points.push_back(point);
   }
-  const auto less = [](const TablePoint& a, const TablePoint& b) {
-    return std::lexicographical_compare(a.key, a.key + kPointKeys, b.key, b.key + kPointKeys);
-  };
+  const auto less = [](const TablePoint& a, const TablePoint& b) { return a.key < b.key; };
   std::stable_sort(model->points.begin(), model->points.end(), less);
   // Of equal keys the geometric mean; their distance counts as spread.
   std::vector<TablePoint> unique;
@@ -203,14 +182,12 @@ bool fit_model(const device::DeviceProfile& profile, const ModelName& name, cons
 
   const int columns = feature_count(kind);
   std::vector<float> features, targets, weights;
-  std::mt19937_64 random(seed);
   std::fill_n(head.least, 4, 3e38f);
   std::fill_n(head.most, 4, -3e38f);
   float values[kMostFeatures];
-  const GridView grid = view_of(*model);
   for (const Row* row : rows) {
     const bool own = row->profile == &profile;
-    features_of(*row->profile, row->work, row->bound_ns, own ? grid : GridView(), Hide::kShape, values);
+    features_of(*row->profile, row->work, row->bound_ns, values);
     for (int i = 0; i < 4; ++i) {
       head.least[i] = std::min(head.least[i], values[i]);
       head.most[i] = std::max(head.most[i], values[i]);
@@ -221,13 +198,6 @@ bool fit_model(const device::DeviceProfile& profile, const ModelName& name, cons
     features.insert(features.end(), values, values + columns);
     targets.push_back(target);
     weights.push_back(own ? 1.0f : kSiblingWeight);
-    // Half of the products once more as if nothing else with their columns and depth had been measured.
-    if (own && !grid.empty() && (random() & 1) != 0) {
-      features_of(profile, row->work, row->bound_ns, grid, Hide::kColumnsAndDepth, values);
-      features.insert(features.end(), values, values + columns);
-      targets.push_back(target);
-      weights.push_back(1);
-    }
   }
   // So few rows say where the line lies, not how it bends.
   if (rows.size() < kLeastForestRows || name.family == Family::kCopy) return true;

@@ -12,14 +12,6 @@
 namespace maya::training {
 namespace {
 
-using Shape = std::array<uint32_t, kPointKeys>;
-
-Shape shape_of(const Work& work) {
-  Shape shape;
-  point_key(work, shape.data());
-  return shape;
-}
-
 TableParameter parameter(std::string_view name, double value, double error) {
   TableParameter result{};
   std::copy_n(name.data(), std::min(name.size(), sizeof result.name - 1), result.name);
@@ -30,10 +22,10 @@ TableParameter parameter(std::string_view name, double value, double error) {
 
 void add_sustained(const device::DeviceProfile& profile, const std::vector<Measurement>& measurements,
                    std::vector<TableParameter>* parameters) {
-  std::map<Shape, const Measurement*> burst;
+  std::map<uint64_t, const Measurement*> burst;
   for (const Measurement& measurement : measurements)
     if (!measurement.sustained && measurement.record.family == Family::kGemm)
-      burst[shape_of(work_of(measurement))] = &measurement;
+      burst[point_key(work_of(measurement))] = &measurement;
   struct Pair {
     double share, factor;
   };
@@ -41,7 +33,7 @@ void add_sustained(const device::DeviceProfile& profile, const std::vector<Measu
   for (const Measurement& measurement : measurements) {
     if (!measurement.sustained || measurement.record.family != Family::kGemm) continue;
     const Work work = work_of(measurement);
-    const auto found = burst.find(shape_of(work));
+    const auto found = burst.find(point_key(work));
     if (found == burst.end()) continue;
     constexpr double kLeastBurst_ns = 20000;  // shorter ones are decided by other things than the clock
     const double burst_ns = found->second->time_ns;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "predictor/core/features.h"
 #include "predictor/training/model.h"
 
 namespace maya::training {
@@ -24,20 +23,6 @@ class Writer {
   std::string bytes_;
 };
 
-// Open addressing: number of the point plus one, 0 for a free slot.
-std::vector<uint32_t> slots_of(const std::vector<TablePoint>& points) {
-  if (points.empty()) return {};
-  size_t size = 4;
-  while (size * 3 < points.size() * 4) size *= 2;
-  std::vector<uint32_t> slots(size, 0);
-  for (size_t i = 0; i < points.size(); ++i) {
-    size_t at = point_hash(points[i].key) & (size - 1);
-    while (slots[at] != 0) at = (at + 1) & (size - 1);
-    slots[at] = static_cast<uint32_t>(i + 1);
-  }
-  return slots;
-}
-
 }  // namespace
 
 std::string table_bytes(const FittedTable& table) {
@@ -47,11 +32,9 @@ std::string table_bytes(const FittedTable& table) {
     TableModel head = model.head;
     head.trees = writer.add(model.forest.trees);
     head.nodes = writer.add(model.forest.nodes);
-    head.leaf_values = writer.add(model.forest.values);
     head.lines = writer.add(model.lines);
     head.intervals = writer.add(model.intervals);
     head.points = writer.add(model.points);
-    head.slots = writer.add(slots_of(model.points));
     for (int i = 0; i < 3; ++i) head.axis[i] = writer.add(model.axis[i]);
     head.grid = writer.add(model.grid);
     head.grid_spread = writer.add(model.grid_spread);
