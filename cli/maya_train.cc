@@ -34,6 +34,7 @@ struct Arguments {
   bool json = false;
   bool quiet = false;
   bool sources = false;
+  bool lines = false;
 };
 
 void print_scores(const maya::training::Trained& trained, const std::string& device) {
@@ -49,6 +50,24 @@ void print_scores(const maya::training::Trained& trained, const std::string& dev
   for (const std::string& line : trained.left_out) std::printf("left out: %s\n", line.c_str());
   for (const maya::TableParameter& parameter : trained.table.parameters)
     std::printf("parameter %s = %.4f (standard error %.4f)\n", parameter.name, parameter.value, parameter.error);
+}
+
+// The straight lines of streaming operators: what a reader can check against a datasheet.
+void print_lines(const maya::training::Trained& trained) {
+  std::printf("%-16s %-22s %-9s %6s %10s %18s %22s\n", "family", "operator", "direction", "rows", "floor us",
+              "share of bandwidth", "bytes");
+  for (const auto& model : trained.table.models)
+    for (const maya::StreamingLine& line : model.lines) {
+      const std::string_view name = maya::operator_name(static_cast<maya::Operator>(line.op));
+      const std::string shown = line.op == 0     ? "(all)"
+                                : line.op >= 256 ? "copy " + std::to_string(line.op - 256)
+                                                 : std::string(name);
+      std::printf("%-16s %-22s %-9s %6u %10.2f %18.3f %10.3g to %9.3g\n",
+                  std::string(maya::family_name(static_cast<maya::Family>(model.head.family))).c_str(),
+                  (shown + (line.strided != 0 ? " strided" : "")).c_str(), line.direction != 0 ? "backward" : "forward",
+                  line.rows, static_cast<double>(line.floor_ns) * 1e-3, static_cast<double>(line.share),
+                  static_cast<double>(line.least_bytes), static_cast<double>(line.most_bytes));
+    }
 }
 
 void print_json(const maya::training::Trained& trained, const std::string& device) {
@@ -111,7 +130,7 @@ int run(Arguments& arguments) {
   }
   if (!arguments.quiet)
     arguments.options.progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  arguments.options.final_fit = !arguments.out.empty();
+  arguments.options.final_fit = !arguments.out.empty() || arguments.lines;
   maya::training::Trained trained;
   if (!train(*profile, measurements, siblings, arguments.options, &trained, &error))
     maya::cli::fail(kTool, maya::cli::kInput, error);
@@ -119,6 +138,7 @@ int run(Arguments& arguments) {
     print_json(trained, profile->name);
   else
     print_scores(trained, profile->name);
+  if (arguments.lines && !arguments.json) print_lines(trained);
   if (!arguments.out.empty()) {
     const std::string bytes = table_bytes(trained.table);
     std::ofstream file(arguments.out, std::ios::binary | std::ios::trunc);
@@ -158,6 +178,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-borrow", arguments.no_siblings, "Use no measurements of other devices");
   app.add_flag("--json", arguments.json, "Write the errors as JSON");
   app.add_flag("--quiet", arguments.quiet, "No progress on standard error");
+  app.add_flag("--lines", arguments.lines, "Print the straight line of each streaming operator");
   app.add_flag("--sources", arguments.sources, "Say what was read from each file, and what was left out");
   if (const int status = maya::cli::parse(app, kTool, argc, argv); status != maya::cli::kParsed) return status;
   if (split == "unseen") arguments.options.split = maya::training::Split::kUnseenShape;

@@ -30,9 +30,8 @@ Family sibling_of(Family family) {
 
 TypeClass stand_in_of(ModelKind kind, TypeClass type) {
   // TF32 products run the 16-bit kernels' structure on operands twice as wide.
-  if (type == TypeClass::kTf32) return kind == ModelKind::kConvolution ? TypeClass::kSingle : TypeClass::kHalf;
-  if (type == TypeClass::kSingle) return TypeClass::kHalf;
-  return TypeClass::kAny;
+  const bool product = kind == ModelKind::kMatrix || kind == ModelKind::kAttention;
+  return product && type == TypeClass::kTf32 ? TypeClass::kHalf : TypeClass::kAny;
 }
 
 int direction_of(const Work& work) {
@@ -150,7 +149,8 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
     return false;
   }
   double ns = base;
-  if (model.trees.count > 0) {
+  // Trees bend the lines of operators that they have seen, at sizes that they have seen.
+  if (model.trees.count > 0 && (model.based_on_lines == 0 || known)) {
     const Forest forest{table_->section<Tree>(model.trees), table_->section<TreeNode>(model.nodes)};
     ns = base * std::exp(static_cast<double>(evaluate(forest, features)));
     const auto intervals = table_->section<TableInterval>(model.intervals);
@@ -177,6 +177,11 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
 }
 
 Estimate Estimator::estimate(const Work& work, Derivation* derivation) const {
+  if (is_best_implementation(profile_, work)) {
+    Work best = work;
+    best.shape.clear(Key::kImplementation);
+    return estimate(best, derivation);
+  }
   const double bound = model::roofline_ns(profile_, work);
   Estimate result;
   Learned learned_result;

@@ -366,6 +366,12 @@ void features_of(const device::DeviceProfile& profile, const Work& work, double 
   }
 }
 
+bool is_best_implementation(const device::DeviceProfile& profile, const Work& work) {
+  return work.family == Family::kAttention &&
+         work.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kFlashAttention2) &&
+         model::generation_of(profile) <= model::Generation::kAda;
+}
+
 uint64_t point_key(const Work& work) {
   constexpr int kParts = 10;
   uint32_t key[kParts] = {};

@@ -39,6 +39,9 @@ void matrix_shape(const Work& work, uint32_t shape[3]);
 // Fills feature_count(kind) values. `bound_ns` is roofline_ns() of the work.
 void features_of(const device::DeviceProfile& profile, const Work& work, double bound_ns, float* features);
 
+// FlashAttention-2 is the best there is before Hopper: there it is no implementation of its own.
+bool is_best_implementation(const device::DeviceProfile& profile, const Work& work);
+
 // Identifies a measured shape: equal for operations that take equal time, a hash of the integers that decide it.
 uint64_t point_key(const Work& work);
 

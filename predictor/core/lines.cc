@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predictor/core/families.h"
 #include "predictor/core/limits.h"
 
 namespace maya {
@@ -20,6 +21,17 @@ LineEstimate along(const StreamingLine& line, double bytes, double bandwidth, bo
   result.exact = exact && bytes * kMargin >= static_cast<double>(line.least_bytes) &&
                  bytes <= kMargin * static_cast<double>(line.most_bytes);
   return result;
+}
+
+// How much longer the work takes than in the pattern and direction that the line was measured in, by the analytic
+// model.
+double pattern_factor(const device::DeviceProfile& profile, const Work& work, const StreamingLine& line) {
+  Work as_measured = work;
+  as_measured.shape.clear(Key::kDirection);
+  as_measured.shape.clear(Key::kImplementation);
+  if (line.direction != 0) as_measured.shape.set(Key::kDirection, line.direction);
+  if (line.strided != 0) as_measured.shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
+  return model::memory_bound_ns(profile, work) / model::memory_bound_ns(profile, as_measured);
 }
 
 }  // namespace
@@ -45,7 +57,10 @@ LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::D
     if (common == nullptr || rank(line) > rank(*common)) common = &line;
   }
   if (common == nullptr) return {};
-  return along(*common, bytes, bandwidth, common->strided == strided && common->direction == direction);
+  const bool same = common->strided == strided && common->direction == direction;
+  LineEstimate result = along(*common, bytes, bandwidth, same);
+  if (!same) result.ns *= pattern_factor(profile, work, *common);
+  return result;
 }
 
 uint16_t copy_operator(int kind, bool pageable) { return static_cast<uint16_t>(256 + kind * 2 + (pageable ? 1 : 0)); }

@@ -221,6 +221,11 @@ struct OperationRecord {
     if (value != 0 && count < kMaxFields) fields[count++] = {key, value};
     return *this;
   }
+  // Takes a field out: it reads as 0 afterwards.
+  void clear(Key key) {
+    for (int i = 0; i < count; ++i)
+      if (fields[i].key == key) fields[i].value = 0;
+  }
   int64_t get(Key key) const {
     for (int i = 0; i < count; ++i)
       if (fields[i].key == key) return fields[i].value;

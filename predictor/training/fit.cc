@@ -18,8 +18,8 @@ constexpr float kSiblingWeight = 0.3f;  // of a row that was measured on another
 
 BoostingOptions options_for(ModelKind kind, size_t rows, uint64_t seed) {
   constexpr size_t kMany = 8000, kSome = 800;
-  if (rows > kMany && kind == ModelKind::kMatrix) return {320, 200, 12, 0.085, 0.85, 0.5, 2, seed};
-  if (rows > kMany) return {300, 128, 10, 0.09, 0.85, 0.6, 2, seed};
+  if (rows > kMany && kind == ModelKind::kMatrix) return {290, 184, 12, 0.09, 0.85, 0.5, 2, seed};
+  if (rows > kMany) return {260, 112, 10, 0.1, 0.85, 0.6, 2, seed};
   if (rows > kSome) return {400, 32, 7, 0.07, 0.8, 0.5, 3, seed};
   return {120, 12, 4, 0.07, 0.8, 0.6, 6, seed};
 }
@@ -111,7 +111,7 @@ LineSample copy_sample(const Row& row) {
                                                                    : static_cast<int>(kind);
   const double bytes = static_cast<double>(row.work.shape.get(Key::kBytes)) * (between_devices ? 2 : 1);
   const double bandwidth = between_devices ? row.profile->memory_bandwidth : row.profile->pcie_bandwidth;
-  return {copy_operator(trace_kind, pageable), 0, 0, bytes, bytes / bandwidth * 1e9, row.measurement->time_ns};
+  return {copy_operator(trace_kind, pageable), 0, 0, bytes, bytes / bandwidth * 1e9, row.measurement->time_ns, false};
 }
 
 void add_lines(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, FittedModel* model) {
@@ -126,9 +126,18 @@ void add_lines(const device::DeviceProfile& profile, const std::vector<const Row
     }
     samples.push_back({static_cast<uint16_t>(shape.get(Key::kOperator)),
                        static_cast<uint16_t>(shape.get(Key::kDirection)), static_cast<uint16_t>(strided ? 1 : 0), bytes,
-                       bytes / row->profile->memory_bandwidth * 1e9, row->measurement->time_ns});
+                       bytes / row->profile->memory_bandwidth * 1e9, row->measurement->time_ns,
+                       row->measurement->source != "vidur"});
   }
   model->lines = fit_lines(samples, profile.kernel_floor_ns);
+}
+
+// Kernels of inference engines that share a class with kernels of training programs, and differ from them.
+bool is_of_inference_engine(const Row& row) {
+  if (row.measurement->source != "vidur") return false;
+  const auto op = static_cast<Operator>(row.work.shape.get(Key::kOperator));
+  return row.work.family == Family::kGemm ||
+         (row.work.family == Family::kElementwise && op != Operator::kRotary && op != Operator::kGatedActivation);
 }
 
 }  // namespace
@@ -153,8 +162,8 @@ std::vector<Row> rows_of(const device::DeviceProfile& profile, const std::vector
     if (row.work.guessed || row.work.family == Family::kUnknown || row.work.family == Family::kCollective ||
         row.work.family == Family::kPointToPoint)
       continue;
-    // Another program's products in the same class would blur the table that was measured for itself.
-    if (row.work.family == Family::kGemm && measurement.source == "vidur") continue;
+    if (is_best_implementation(profile, row.work)) row.work.shape.clear(Key::kImplementation);
+    if (is_of_inference_engine(row)) continue;
     if (row.work.shape.get(Key::kWindow) != 0) continue;
     row.bound_ns = maya::model::roofline_ns(profile, row.work);
     if (!(row.bound_ns > 0) || !std::isfinite(row.bound_ns)) continue;

@@ -13,6 +13,7 @@ struct LineSample {
   double bytes;
   double ideal_ns;  // bytes over the bandwidth of the device that was measured
   double time_ns;
+  bool common = true;  // counts for the common line
 };
 
 // One line an (operator, direction, access pattern) with at least kLeastLineRows samples, and one common line

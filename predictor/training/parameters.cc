@@ -98,8 +98,10 @@ void add_layouts(const std::vector<Measurement>& measurements, std::vector<Table
     double mean = 0, squares = 0;
     for (double value : logs) mean += value / static_cast<double>(logs.size());
     for (double value : logs) squares += (value - mean) * (value - mean);
-    parameters->push_back(
-        parameter(kNames[layout], std::exp(mean), std::sqrt(squares) / static_cast<double>(logs.size())));
+    // A factor of a few percent that is not known to a few percent is no knowledge.
+    constexpr double kMostError = 0.03;
+    const double error = std::sqrt(squares) / static_cast<double>(logs.size());
+    if (error <= kMostError) parameters->push_back(parameter(kNames[layout], std::exp(mean), error));
   }
 }
 

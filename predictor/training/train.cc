@@ -196,6 +196,12 @@ class Trainer {
   Trained* trained_;
 };
 
+// Rows that tell of training programs: those of inference engines stand for their own operators only.
+size_t training_rows(const Group& rows) {
+  return static_cast<size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->measurement->source != "vidur"; }));
+}
+
 }  // namespace
 
 std::vector<std::string> siblings_of(const std::string& device) {
@@ -240,7 +246,7 @@ bool train(const device::DeviceProfile& profile, const std::vector<Measurement>&
       if (&one == &all[0]) {
         own[name] = rows;
         lent[name];
-      } else if (own[name].size() + lent[name].size() < kOwnRows) {
+      } else if (training_rows(own[name]) + lent[name].size() < kOwnRows) {
         lent[name].insert(lent[name].end(), rows.begin(), rows.end());
       }
     }
