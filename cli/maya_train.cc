@@ -5,6 +5,7 @@
 #include "cli/common.h"
 #include "predictor/kineto/measurements.h"
 #include "predictor/target.h"
+#include "predictor/training/parameters.h"
 #include "predictor/training/sources/registry.h"
 #include "predictor/training/train.h"
 
@@ -33,6 +34,7 @@ struct Arguments {
   bool no_siblings = false;
   bool json = false;
   bool quiet = false;
+  std::string parameters;
   bool sources = false;
   bool lines = false;
 };
@@ -134,6 +136,9 @@ int run(Arguments& arguments) {
   maya::training::Trained trained;
   if (!train(*profile, measurements, siblings, arguments.options, &trained, &error))
     maya::cli::fail(kTool, maya::cli::kInput, error);
+  if (!arguments.parameters.empty() &&
+      !maya::training::read_parameters(arguments.parameters, profile->name, &trained.table.parameters, &error))
+    maya::cli::fail(kTool, maya::cli::kInput, error);
   if (arguments.json)
     print_json(trained, profile->name);
   else
@@ -179,6 +184,8 @@ int main(int argc, char** argv) {
   app.add_flag("--json", arguments.json, "Write the errors as JSON");
   app.add_flag("--quiet", arguments.quiet, "No progress on standard error");
   app.add_flag("--lines", arguments.lines, "Print the straight line of each streaming operator");
+  app.add_option("--parameters", arguments.parameters,
+                 "File of further named parameters, one `device name value` a line; they replace fitted ones");
   app.add_flag("--sources", arguments.sources, "Say what was read from each file, and what was left out");
   if (const int status = maya::cli::parse(app, kTool, argc, argv); status != maya::cli::kParsed) return status;
   if (split == "unseen") arguments.options.split = maya::training::Split::kUnseenShape;

@@ -9,7 +9,8 @@ constexpr double kNanosecondsPerSecond = 1e9;
 
 }  // namespace
 
-Explanation explain(const OperationCost& cost, const device::DeviceProfile& target) {
+Explanation explain(const OperationCost& cost, const Estimator& estimator) {
+  const device::DeviceProfile& target = estimator.profile();
   Explanation e;
   e.name = cost.name;
   e.family = cost.work.family;
@@ -25,6 +26,14 @@ Explanation explain(const OperationCost& cost, const device::DeviceProfile& targ
   if (is_copy(cost.engine)) {
     e.bound = "transfer";
     return e;
+  }
+  Derivation derivation;
+  estimator.estimate(cost.work, &derivation);
+  e.sustained_factor = derivation.sustained_factor;
+  if (derivation.model != nullptr) {
+    constexpr size_t kMostNearest = 3;
+    e.model = describe_model(*derivation.model);
+    e.nearest = nearest_measurements(estimator, *derivation.model, cost.work, kMostNearest);
   }
   const double peak = model::peak_of(target, cost.work.type, cost.work.tensor_cores);
   if (peak > 0) e.compute_ns = cost.work.flops / peak * kNanosecondsPerSecond;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "predictor/cost_stage.h"
-#include "virtual_device/profile.h"
+#include "predictor/nearest.h"
 
 namespace maya::predictor {
 
@@ -22,8 +22,11 @@ struct Explanation {
          floor_ns = 0;     // the bounds: work over peak, bytes over bandwidth, shortest kernel
   const char* bound = "";  // the largest of them: "compute", "memory" or "launch floor"; "transfer" for copies
   Estimate estimate;
+  std::string model;  // the learned model that it comes from; empty: the analytic one
+  std::vector<NearMeasurement> nearest;
+  double sustained_factor = 1;  // what the power limit adds
 };
 
-Explanation explain(const OperationCost& cost, const device::DeviceProfile& target);
+Explanation explain(const OperationCost& cost, const Estimator& target);
 
 }  // namespace maya::predictor

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace maya::predictor {
 
@@ -49,6 +50,16 @@ uint64_t mix(uint64_t hash, const void* data, size_t size) {
   const auto* bytes = static_cast<const unsigned char*>(data);
   for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ull;  // FNV-1a
   return mix(hash, size);
+}
+
+std::string grouped(double value) {
+  static constexpr const char* kPrefixes[] = {"", " k", " M", " G", " T", " P"};
+  size_t prefix = 0;
+  while (value >= 1000 && prefix + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  return fixed(value, prefix == 0 ? 0 : 2) + kPrefixes[prefix];
 }
 
 }  // namespace maya::predictor

@@ -39,4 +39,7 @@ inline uint64_t mix(uint64_t hash, uint64_t value) {
 }
 uint64_t mix(uint64_t hash, const void* data, size_t size);
 
+// With a prefix of the decimal system: "12.30 M", "7". A unit goes behind it.
+std::string grouped(double value);
+
 }  // namespace maya::predictor

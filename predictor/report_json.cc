@@ -132,6 +132,13 @@ void explanations(JsonWriter* json, const RankPrediction& rank) {
     json->key("low_us").number(e.estimate.low_ns / 1e3, 3);
     json->key("high_us").number(e.estimate.high_ns / 1e3, 3);
     json->key("provenance").text(provenance_name(e.estimate.provenance));
+    if (!e.model.empty()) {
+      json->key("model").text(e.model).key("sustained_factor").number(e.sustained_factor, 4);
+      json->key("nearest").begin_array();
+      for (const NearMeasurement& near : e.nearest)
+        json->begin_object().key("what").text(near.what).key("time_us").number(near.time_ns / 1e3, 3).end_object();
+      json->end_array();
+    }
     json->end_object();
   }
   json->end_array();

@@ -19,16 +19,6 @@ std::string right(std::string_view text, size_t width) {
 }
 std::string ms(uint64_t ns) { return fixed(static_cast<double>(ns) / 1e6, 3); }
 std::string percent(double share) { return fixed(share * 100, 1) + " %"; }
-std::string grouped(double value) {
-  static constexpr const char* kPrefixes[] = {"", " k", " M", " G", " T", " P"};
-  size_t prefix = 0;
-  while (value >= 1000 && prefix + 1 < std::size(kPrefixes)) {
-    value /= 1000;
-    ++prefix;
-  }
-  return fixed(value, prefix == 0 ? 0 : 2) + kPrefixes[prefix];
-}
-
 std::string heading(const Prediction& prediction, const RankPrediction& rank) {
   const size_t count = rank.steps.steps.size();
   std::string out = "Prediction for " + rank.device;
@@ -147,6 +137,10 @@ std::string explanations_text(const RankPrediction& rank) {
     out += "  bound by " + std::string(e.bound) + "\n  estimate  " + fixed(e.estimate.median_ns / 1e3, 2) +
            " us (80 % interval " + fixed(e.estimate.low_ns / 1e3, 2) + " to " + fixed(e.estimate.high_ns / 1e3, 2) +
            " us), " + std::string(provenance_name(e.estimate.provenance)) + "\n";
+    if (!e.model.empty()) out += "  model  " + e.model + "\n";
+    if (e.sustained_factor > 1) out += "  power limit  " + fixed(e.sustained_factor, 3) + " times a short burst\n";
+    for (const NearMeasurement& near : e.nearest)
+      out += "  nearest  " + near.what + ": " + fixed(near.time_ns / 1e3, 2) + " us\n";
   }
   return out.empty() ? out : "\nExplanations\n" + out;
 }

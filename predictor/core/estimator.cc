@@ -56,6 +56,8 @@ Estimator::Estimator(const device::DeviceProfile& profile, const Table* table, C
   if (table_ == nullptr) return;
   sustained_slope_ = table_->parameter("sustained.slope", 0);
   sustained_threshold_ = table_->parameter("sustained.threshold", 1);
+  borrowed_streaming_ = table_->parameter("streaming.borrowed", 1);
+  tf32_ = table_->parameter("gemm.tf32", 1);
   layout_factor_[1] = table_->parameter("gemm.layout_nn", 1);
   layout_factor_[2] = table_->parameter("gemm.layout_tt", 1);
   layout_factor_[3] = table_->parameter("gemm.layout_nt", 1);
@@ -136,11 +138,13 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
 
   float features[kMostFeatures];
   features_of(profile_, work, bound_ns, features);
-  bool known = !stands_in && model.borrowed == 0 && inside(model, features);
+  bool seen = inside(model, features);
+  bool known = !stands_in && model.borrowed == 0 && seen;
   double base = bound_ns, low = 1, high = 1;
   if (model.lines.count > 0) {
     const LineEstimate line = line_estimate(table_->section<StreamingLine>(model.lines), profile_, work);
     if (line.ns <= 0) return false;
+    seen = seen && line.exact;
     known = known && line.exact;
     low = line.low;
     high = line.high;
@@ -150,7 +154,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
   }
   double ns = base;
   // Trees bend the lines of operators that they have seen, at sizes that they have seen.
-  if (model.trees.count > 0 && (model.based_on_lines == 0 || known)) {
+  if (model.trees.count > 0 && (model.based_on_lines == 0 || seen)) {
     const Forest forest{table_->section<Tree>(model.trees), table_->section<TreeNode>(model.nodes)};
     ns = base * std::exp(static_cast<double>(evaluate(forest, features)));
     const auto intervals = table_->section<TableInterval>(model.intervals);
@@ -160,6 +164,8 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
       if (bound_ns <= interval.most_ns) break;
     }
   }
+  if (model.borrowed != 0 && kind_of(work.family) == ModelKind::kStreaming) ns *= borrowed_streaming_;
+  if (stands_in && work.family == Family::kGemm) ns *= tf32_;
   if (work.family == Family::kGemm && type_class_of(work) != TypeClass::kSingle) {
     const int layout = layout_of(work);
     ns *= layout_factor_[layout];

@@ -60,6 +60,9 @@ class Estimator {
   const Table* table_;
   Clock clock_;
   double sustained_slope_ = 0, sustained_threshold_ = 1;
+  // Transfers between devices and types, fitted on whole steps: streaming kernels of a device that were measured on a
+  // sibling, and TF32 products that 16-bit ones stand for.
+  double borrowed_streaming_ = 1, tf32_ = 1;
   double layout_factor_[4] = {1, 1, 1, 1};  // by transposes: 0 TN, 1 NN, 2 TT, 3 NT
 };
 

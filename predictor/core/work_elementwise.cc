@@ -101,8 +101,14 @@ void strided_kernel(const LaunchContext& context, std::string_view argument, Wor
   }
   set_streaming(work, is_fill(functor) ? Family::kFill : Family::kElementwise, signature.type,
                 element_count(context, elements_of_thread), signature.input_bytes, signature.output_bytes);
-  work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
   note_operation(functor, known, signature.inputs, work);
+  if (signature.inputs < 2) {
+    work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
+    return;
+  }
+  // PyTorch takes this form for two or more inputs nearly always because all but one are broadcast: masks, biases,
+  // numbers in tensors. Those come from the cache; the others are read in order.
+  work->read_bytes = element_count(context, elements_of_thread) * signature.input_bytes / signature.inputs;
 }
 
 // The bytes of an element of each input, then of each output, where they were recorded behind the element count.

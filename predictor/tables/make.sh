@@ -11,5 +11,5 @@ if [ ${#devices[@]} = 0 ]; then
   devices=(a100-sxm-80 a100-sxm-40 a100-pcie-80 a100-pcie-40 h100-sxm h100-pcie h100-sxm-96 h200-sxm l40s b200-sxm)
 fi
 for device in "${devices[@]}"; do
-  "$binaries/maya-train" --device "$device" --data "$data" --out "$here/$device.table" --quiet
+  "$binaries/maya-train" --device "$device" --data "$data" --out "$here/$device.table" --parameters "$here/parameters.txt" --quiet
 done

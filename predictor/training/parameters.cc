@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "predictor/core/features.h"
 #include "predictor/core/limits.h"
@@ -113,6 +115,32 @@ std::vector<TableParameter> named_parameters(const device::DeviceProfile& profil
   add_sustained(profile, measurements, &parameters);
   add_layouts(measurements, &parameters);
   return parameters;
+}
+
+bool read_parameters(const std::string& path, const std::string& device, std::vector<TableParameter>* parameters,
+                     std::string* error) {
+  std::ifstream file(path);
+  if (!file) {
+    *error = "parameters cannot be read: " + path + "; check its name and permissions";
+    return false;
+  }
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string of_device, name, rest;
+    double value = 0;
+    if (!(words >> of_device >> name >> value) || words >> rest || !std::isfinite(value) ||
+        name.size() >= sizeof TableParameter::name) {
+      *error = path + ": line " + std::to_string(number) + ": expected `device name value`";
+      return false;
+    }
+    if (of_device != device) continue;
+    std::erase_if(*parameters, [&](const TableParameter& one) { return std::string_view(one.name) == name; });
+    parameters->push_back(parameter(name, value, 0));
+  }
+  return true;
 }
 
 }  // namespace maya::training

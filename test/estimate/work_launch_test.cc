@@ -108,9 +108,18 @@ TEST_CASE("Unrolled and strided forms") {
                     ">(at::TensorIteratorBase&, at::native::CUDAFunctor_add<c10::Half> const&)::{lambda(int)#1}>(int)",
             .scalars = {{0, 4, 100}}});
   CHECK(strided.type == DataType::kFloat16);
-  CHECK(strided.read_bytes == 400);
+  // One of two inputs is broadcast (a bias, a mask): it comes from the cache.
+  CHECK(strided.read_bytes == 200);
   CHECK(strided.written_bytes == 200);
-  CHECK(strided.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided));
+  CHECK(strided.shape.get(Key::kImplementation) == 0);
+  // A copy has one input: it is a transposition.
+  const Work copied =
+      work({.name = "void at::native::elementwise_kernel<128, 4, "
+                    "at::native::gpu_kernel_impl_nocast<at::native::AbsFunctor<float> "
+                    ">(at::TensorIteratorBase&, at::native::AbsFunctor<float> const&)::{lambda(int)#1}>(int)",
+            .scalars = {{0, 4, 100}}});
+  CHECK(copied.read_bytes == 400);
+  CHECK(copied.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided));
 }
 
 TEST_CASE("Softmax: rows from batch or blocks, row length from its integer") {
