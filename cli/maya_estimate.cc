@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "predictor/core/operation_columns.h"
 #include "predictor/json_writer.h"
+#include "predictor/nearest.h"
 #include "predictor/target.h"
 
 namespace {
@@ -109,6 +110,17 @@ int bad_table(const std::string& name, int line_number, const std::string& what)
   return maya::cli::kInput;
 }
 
+// Once for a table: what has no model, and what has.
+void say_without_model(const maya::FamilyColumns& family, const maya::Estimator& estimator) {
+  std::string models;
+  if (estimator.table() != nullptr)
+    for (const maya::TableModel& model : estimator.table()->models())
+      models += (models.empty() ? "" : ", ") + maya::predictor::model_name(model);
+  maya::cli::complain(kTool, "no model for some rows of family " + std::string(family.name) + " on " +
+                                 estimator.profile().name + ": their estimates are analytic; " +
+                                 (models.empty() ? "there is no learned table of this device" : "models: " + models));
+}
+
 int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family, const maya::Estimator& estimator,
                    std::istream& in) {
   const std::string name = arguments.input == "-" ? "standard input" : arguments.input;
@@ -125,6 +137,7 @@ int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family
   } else {
     std::printf("%s,median_us,low_us,high_us,provenance\n", line.c_str());
   }
+  bool analytic = false;
   for (int line_number = 2; read_line(in, &line); ++line_number) {
     if (line.empty()) continue;
     const std::vector<std::string> cells = split_line(line);
@@ -132,6 +145,7 @@ int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family
     std::string error;
     if (!maya::estimate_row(estimator, family, Row(header, cells), &estimate, &error))
       return bad_table(name, line_number, error);
+    analytic = analytic || estimate.provenance == maya::Provenance::kAnalytic;
     if (arguments.json) {
       write_json_row(&json, header, cells, estimate);
       continue;
@@ -140,6 +154,7 @@ int estimate_table(const Arguments& arguments, const maya::FamilyColumns& family
                 estimate.low_ns / kNanosecondsPerMicrosecond, estimate.high_ns / kNanosecondsPerMicrosecond,
                 std::string(maya::provenance_name(estimate.provenance)).c_str());
   }
+  if (analytic) say_without_model(family, estimator);
   if (arguments.json) std::printf("%s\n", json.end_array().end_object().str().c_str());
   return maya::cli::finish_output(kTool, maya::cli::kDone);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "predictor/core/limits.h"
+#include "predictor/core/operation_columns.h"
 #include "predictor/numbers.h"
 
 namespace maya::predictor {
@@ -41,12 +42,8 @@ std::vector<NearMeasurement> on_grid(const Estimator& estimator, const TableMode
   for (size_t i = 0; i < count; ++i) {
     const uint32_t rows = grid.axis[0][cells[i].index[0]], columns = grid.axis[1][cells[i].index[1]];
     const uint32_t depth = grid.axis[2][cells[i].index[2]];
-    Work there = work;
-    for (Key key : {Key::kM, Key::kN, Key::kK, Key::kBatch, Key::kLda, Key::kLdb, Key::kLdc, Key::kFlops,
-                    Key::kReadBytes, Key::kWrittenBytes})
-      there.shape.clear(key);
-    there.shape.set(Key::kM, columns).set(Key::kN, rows).set(Key::kK, depth);
-    const double bound = model::roofline_ns(estimator.profile(), work_of(there.shape));
+    const Work there = work_of(gemm_record(rows, columns, depth, work.type));
+    const double bound = model::roofline_ns(estimator.profile(), there);
     result.push_back({"m=" + std::to_string(columns) + " n=" + std::to_string(rows) + " k=" + std::to_string(depth),
                       bound * std::exp(static_cast<double>(cells[i].value))});
   }
@@ -74,11 +71,16 @@ std::vector<NearMeasurement> nearest_measurements(const Estimator& estimator, co
   return result;
 }
 
-std::string describe_model(const TableModel& model) {
-  const std::string origin(model.origin, strnlen(model.origin, sizeof model.origin));
+std::string model_name(const TableModel& model) {
   std::string text(family_name(static_cast<Family>(model.family)));
   if (model.type_class != 0) text += " " + std::string(type_class_name(static_cast<TypeClass>(model.type_class)));
   if (model.direction != 0) text += " backward";
+  return text;
+}
+
+std::string describe_model(const TableModel& model) {
+  const std::string origin(model.origin, strnlen(model.origin, sizeof model.origin));
+  std::string text = model_name(model);
   text += ": " + std::to_string(model.rows) + " measurements";
   text += model.borrowed != 0 ? " of other devices, first of " + origin : " of " + origin;
   if (model.held_out_median > 0)

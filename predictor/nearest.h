@@ -19,6 +19,8 @@ struct NearMeasurement {
 std::vector<NearMeasurement> nearest_measurements(const Estimator& estimator, const TableModel& model, const Work& work,
                                                   size_t most);
 
+// "gemm 16-bit", "attention 16-bit backward".
+std::string model_name(const TableModel& model);
 // "gemm 16-bit: 32893 measurements of h100-sxm, 1.2 % median error and 6.2 % 95th percentile on shapes kept back".
 std::string describe_model(const TableModel& model);
 

@@ -223,8 +223,10 @@ struct OperationRecord {
   }
   // Takes a field out: it reads as 0 afterwards.
   void clear(Key key) {
+    uint8_t kept = 0;
     for (int i = 0; i < count; ++i)
-      if (fields[i].key == key) fields[i].value = 0;
+      if (fields[i].key != key) fields[kept++] = fields[i];
+    count = kept;
   }
   int64_t get(Key key) const {
     for (int i = 0; i < count; ++i)

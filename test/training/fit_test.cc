@@ -3,12 +3,15 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "predictor/core/limits.h"
 #include "predictor/core/operation_columns.h"
 #include "predictor/training/line_fit.h"
+#include "predictor/training/parameters.h"
 #include "predictor/training/train.h"
+#include "test/training/scratch_folder.h"
 
 using namespace maya;
 using namespace maya::training;
@@ -115,4 +118,27 @@ TEST_CASE("Scores by hand") {
   CHECK(score.coverage == Approx(2.0 / 3));
   CHECK(quantile({1, 2, 3, 4}, 0.5) == Approx(2.5));
   CHECK(quantile({}, 0.5) == 0);
+}
+
+TEST_CASE("Parameters are read by device, and replace fitted ones") {
+  const ScratchFolder folder;
+  const std::string path = folder.write("parameters.txt",
+                                        "# comment\nh100-sxm gemm.tf32 1.25  # with a source\n\n"
+                                        "h200-sxm gemm.tf32 9\nh100-sxm sustained.slope 0.5\n");
+  std::vector<TableParameter> parameters(1);
+  std::strcpy(parameters[0].name, "sustained.slope");
+  parameters[0].value = 0.1;
+  std::string error;
+  REQUIRE(read_parameters(path, "h100-sxm", &parameters, &error));
+  REQUIRE(parameters.size() == 2);
+  CHECK(std::string(parameters[0].name) == "gemm.tf32");
+  CHECK(parameters[0].value == 1.25);
+  CHECK(parameters[1].value == 0.5);
+  for (const char* bad :
+       {"h100-sxm gemm.tf32", "h100-sxm gemm.tf32 fast", "h100-sxm gemm.tf32 1 2", "h100-sxm a nan"}) {
+    CHECK_FALSE(
+        read_parameters(folder.write("bad.txt", std::string("\n") + bad + "\n"), "h100-sxm", &parameters, &error));
+    CHECK(error.find("line 2") != std::string::npos);
+  }
+  CHECK_FALSE(read_parameters(folder.path() + "/none", "h100-sxm", &parameters, &error));
 }

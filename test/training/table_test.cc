@@ -258,3 +258,12 @@ TEST_CASE("A newer table says what to do") {
   CHECK(opened.error.find("version " + std::to_string(version)) != std::string::npos);
   CHECK(opened.error.find("maya-train") != std::string::npos);
 }
+
+TEST_CASE("A field that was taken out can be set again") {
+  OperationRecord record(Family::kSoftmax, "");
+  record.set(Key::kRows, 3).set(Key::kDirection, 1).set(Key::kColumns, 5);
+  record.clear(Key::kDirection);
+  CHECK(record.get(Key::kDirection) == 0);
+  CHECK(record.get(Key::kColumns) == 5);
+  CHECK(record.set(Key::kDirection, 2).get(Key::kDirection) == 2);
+}
