@@ -23,7 +23,7 @@ class ModelCheck {
 
   bool ok() const {
     return model_.kind < kModelKinds && model_.direction <= 1 && sections_fit() && trees_close() && points_sorted() &&
-           grid_fits() && intervals_sorted();
+           grid_fits() && intervals_sorted() && numbers_are_sane();
   }
 
  private:
@@ -85,6 +85,23 @@ class ModelCheck {
     const auto intervals = view<TableInterval>(model_.intervals);
     return std::is_sorted(intervals.begin(), intervals.end(),
                           [](const TableInterval& a, const TableInterval& b) { return a.most_ns < b.most_ns; });
+  }
+
+  // Times and shares are positive numbers, intervals lie around their median.
+  bool numbers_are_sane() const {
+    const auto positive = [](float value) { return std::isfinite(value) && value > 0; };
+    const auto around = [&](float low, float high) {
+      return positive(low) && low <= 1 && std::isfinite(high) && high >= 1;
+    };
+    for (const StreamingLine& line : view<StreamingLine>(model_.lines))
+      if (!positive(line.floor_ns) || !positive(line.share) || !around(line.low, line.high)) return false;
+    for (const TableInterval& interval : view<TableInterval>(model_.intervals))
+      if (!around(interval.low, interval.high)) return false;
+    for (const TablePoint& point : view<TablePoint>(model_.points))
+      if (!positive(point.time_ns) || !(point.spread >= 1) || !std::isfinite(point.spread)) return false;
+    for (const float value : view<float>(model_.grid))
+      if (std::isinf(value)) return false;
+    return true;
   }
 
   const char* base_;

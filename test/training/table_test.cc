@@ -245,6 +245,15 @@ TEST_CASE("A table with a right checksum and wrong indices is refused") {
   table.models[0].axis[0] = {8192, 4096};
   CHECK(refused(table));
   table = products();
+  table.models[0].intervals[0].low = std::nanf("");
+  CHECK(refused(table));
+  table = products();
+  table.models[0].intervals[0].high = 0.5f;
+  CHECK(refused(table));
+  table = products();
+  table.models[0].grid[0] = std::numeric_limits<float>::infinity();
+  CHECK(refused(table));
+  table = products();
   table.models[0].head.kind = 200;
   CHECK(refused(table));
 }
