@@ -62,7 +62,7 @@ struct Opened {
   std::string error;
   bool ok = false;
 
-  explicit Opened(const std::string& bytes) : words((bytes.size() + 7) / 8), size(bytes.size()) {
+  explicit Opened(const std::string& bytes) : words((bytes.size() + 7) / 8 + 1), size(bytes.size()) {
     std::memcpy(words.data(), bytes.data(), bytes.size());
     ok = open_table(words.data(), size, &table, &error);
   }
