@@ -17,6 +17,7 @@ using Group = std::vector<const Row*>;
 
 constexpr double kCalibrationShare = 0.12;
 constexpr size_t kLeastCalibrationRows = 20;
+constexpr size_t kCrossValidatedRows = 3000;
 
 // What stays together in a split by shape.
 uint64_t shape_group(const Row& row, Split split, size_t index) {
@@ -101,20 +102,32 @@ std::vector<Scored> scored(const Estimator& estimator, const Group& rows) {
   return result;
 }
 
+struct Residual {
+  double bound_ns;
+  double ratio;  // measured / estimated
+};
+
+std::vector<Residual> residuals_of(const Estimator& estimator, const Group& rows) {
+  std::vector<Residual> residuals;
+  for (const Row* row : rows)
+    residuals.push_back({row->bound_ns, row->measurement->time_ns / estimate_of(estimator, *row).median_ns});
+  return residuals;
+}
+
 // 10th and 90th percentiles of measured / estimated, by the size of the work. Classes hold equally many rows.
-std::vector<TableInterval> intervals_of(const Estimator& estimator, Group rows) {
+std::vector<TableInterval> intervals_of(std::vector<Residual> rows) {
   std::vector<TableInterval> intervals;
   if (rows.size() < kLeastCalibrationRows) return intervals;
-  std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->bound_ns < b->bound_ns; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Residual& a, const Residual& b) { return a.bound_ns < b.bound_ns; });
   constexpr size_t kRowsPerClass = 150, kMostClasses = 8;
   const size_t classes = std::clamp<size_t>(rows.size() / kRowsPerClass, 1, kMostClasses);
   for (size_t i = 0; i < classes; ++i) {
     const size_t begin = rows.size() * i / classes, end = rows.size() * (i + 1) / classes;
     std::vector<double> ratios;
-    for (size_t k = begin; k < end; ++k)
-      ratios.push_back(rows[k]->measurement->time_ns / estimate_of(estimator, *rows[k]).median_ns);
+    for (size_t k = begin; k < end; ++k) ratios.push_back(rows[k].ratio);
     TableInterval interval{};
-    interval.most_ns = i + 1 == classes ? 3e38f : static_cast<float>(rows[end - 1]->bound_ns);
+    interval.most_ns = i + 1 == classes ? 3e38f : static_cast<float>(rows[end - 1].bound_ns);
     interval.low = static_cast<float>(std::min(quantile(ratios, 0.1), 0.995));
     interval.high = static_cast<float>(std::max(quantile(ratios, 0.9), 1.005));
     interval.rows = static_cast<float>(end - begin);
@@ -165,7 +178,9 @@ class Trainer {
       if (!fit_model(profile_, name, parts.fit, options_.seed, &model, error)) return false;
       model.intervals = intervals;
       const OpenedModel uncalibrated(profile_, model);
-      const auto found = intervals_of(Estimator(profile_, &uncalibrated.table()), parts.calibration);
+      std::vector<Residual> residuals = residuals_of(Estimator(profile_, &uncalibrated.table()), parts.calibration);
+      if (rows.size() < kCrossValidatedRows && !cross_validate(name, parts, &residuals, error)) return false;
+      const auto found = intervals_of(std::move(residuals));
       if (!found.empty()) model.intervals = intervals = found;
       const OpenedModel opened(profile_, model);
       score.learned = score_of(scored(Estimator(profile_, &opened.table()), parts.held_out));
@@ -191,6 +206,28 @@ class Trainer {
   }
 
  private:
+  // Small groups need all of their rows for the intervals: each quarter of the rows that were fitted is estimated by a
+  // fit to the others.
+  bool cross_validate(const ModelName& name, const Parts& parts, std::vector<Residual>* residuals,
+                      std::string* error) const {
+    constexpr size_t kFolds = 4;
+    for (size_t fold = 0; fold < kFolds; ++fold) {
+      Group others = parts.calibration, kept;
+      for (size_t i = 0; i < parts.fit.size(); ++i) {
+        const bool own = parts.fit[i]->profile == &profile_;
+        (own && i % kFolds == fold ? kept : others).push_back(parts.fit[i]);
+      }
+      if (others.size() < kLeastRows) continue;
+      FittedModel model;
+      if (!fit_model(profile_, name, others, options_.seed, &model, error)) return false;
+      model.intervals = {kUncalibrated};
+      const OpenedModel opened(profile_, model);
+      for (const Residual& residual : residuals_of(Estimator(profile_, &opened.table()), kept))
+        residuals->push_back(residual);
+    }
+    return true;
+  }
+
   const device::DeviceProfile& profile_;
   const TrainOptions& options_;
   Trained* trained_;
