@@ -72,10 +72,7 @@ std::vector<NearMeasurement> nearest_measurements(const Estimator& estimator, co
 }
 
 std::string model_name(const TableModel& model) {
-  std::string text(family_name(static_cast<Family>(model.family)));
-  if (model.type_class != 0) text += " " + std::string(type_class_name(static_cast<TypeClass>(model.type_class)));
-  if (model.direction != 0) text += " backward";
-  return text;
+  return maya::model_name(static_cast<Family>(model.family), static_cast<TypeClass>(model.type_class), model.direction);
 }
 
 std::string describe_model(const TableModel& model) {

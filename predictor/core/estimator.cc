@@ -34,15 +34,6 @@ TypeClass stand_in_of(ModelKind kind, TypeClass type) {
   return product && type == TypeClass::kTf32 ? TypeClass::kHalf : TypeClass::kAny;
 }
 
-int direction_of(const Work& work) {
-  // Convolutions share a model for their three directions: it is a feature there.
-  return work.family == Family::kAttention && work.shape.get(Key::kDirection) == 1 ? 1 : 0;
-}
-
-int layout_of(const Work& work) {
-  return (work.shape.get(Key::kTransA) != 0 ? 0 : 1) + (work.shape.get(Key::kTransB) != 0 ? 2 : 0);
-}
-
 bool inside(const TableModel& model, const float* features) {
   for (int i = 0; i < 4; ++i)
     if (features[i] < model.least[i] || features[i] > model.most[i]) return false;
@@ -72,7 +63,7 @@ double Estimator::sustained_factor(const Work& work, double burst_ns) const {
 const TableModel* Estimator::model_of(const Work& work, bool* stands_in) const {
   *stands_in = false;
   const TypeClass type = type_class_of(work);
-  const int direction = direction_of(work);
+  const int direction = model_direction(work);
   if (const TableModel* model = table_->find(work.family, type, direction)) return model;
   *stands_in = true;
   const ModelKind kind = kind_of(work.family);
@@ -87,8 +78,7 @@ const TableModel* Estimator::model_of(const Work& work, bool* stands_in) const {
 bool Estimator::measured(const TableModel& model, const Work& work, const GridView& grid, double bound_ns,
                          Learned* result) const {
   double ns = 0, spread = 1;
-  if (!grid.empty() && layout_of(work) == 0 && work.shape.get(Key::kBatch) <= 1 &&
-      work.shape.get(Key::kEpilogue) <= 1) {
+  if (!grid.empty() && is_plain_product(work)) {
     uint32_t shape[3];
     matrix_shape(work, shape);
     int32_t place[3];
@@ -96,12 +86,7 @@ bool Estimator::measured(const TableModel& model, const Work& work, const GridVi
     for (int axis = 0; axis < 3; ++axis) on_grid = (place[axis] = grid.find(axis, shape[axis])) >= 0 && on_grid;
     if (on_grid && !std::isnan(grid.at(place))) {
       ns = bound_ns * std::exp(grid.at(place));
-      const auto spreads = table_->section<uint8_t>(model.grid_spread);
-      spread =
-          1 +
-          0.01 *
-              spreads[(static_cast<size_t>(place[0]) * grid.count[1] + static_cast<size_t>(place[1])) * grid.count[2] +
-                      static_cast<size_t>(place[2])];
+      spread = 1 + 0.01 * table_->section<uint8_t>(model.grid_spread)[grid.cell(place)];
     }
   }
   if (ns == 0 && model.points.count > 0 && model.borrowed == 0) {
@@ -122,8 +107,7 @@ bool Estimator::measured(const TableModel& model, const Work& work, const GridVi
 
 bool Estimator::learned(const Work& work, double bound_ns, Learned* result) const {
   bool stands_in = false;
-  const TableModel* found = table_->find(work.family, type_class_of(work), direction_of(work));
-  if (found == nullptr) found = model_of(work, &stands_in);
+  const TableModel* found = model_of(work, &stands_in);
   if (found == nullptr) return false;
   const TableModel& model = *found;
   result->model = found;
@@ -167,7 +151,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
   if (model.borrowed != 0 && kind_of(work.family) == ModelKind::kStreaming) ns *= borrowed_streaming_;
   if (stands_in && work.family == Family::kGemm) ns *= tf32_;
   if (work.family == Family::kGemm && type_class_of(work) != TypeClass::kSingle) {
-    const int layout = layout_of(work);
+    const int layout = matrix_layout(work.shape);
     ns *= layout_factor_[layout];
     if (layout != 0) known = false;
   }

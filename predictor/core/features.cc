@@ -135,7 +135,7 @@ void matrix_features(const device::DeviceProfile& profile, const Work& work, dou
   }
   for (float tile : {16.0f, 64.0f, 128.0f}) *at++ = ratio(rounded_up(rows, tile) * tile, rows);
   for (uint32_t size : shape) *at++ = alignment(size);
-  *at++ = static_cast<float>((work.shape.get(Key::kTransA) != 0 ? 0 : 1) + (work.shape.get(Key::kTransB) != 0 ? 2 : 0));
+  *at++ = static_cast<float>(matrix_layout(work.shape));
   *at++ = work.shape.get(Key::kEpilogue) > 1 ? 1 : 0;
 }
 
@@ -317,6 +317,19 @@ TypeClass type_class_of(const Work& work) {
   }
 }
 
+int model_direction(const Work& work) {
+  return work.family == Family::kAttention && work.shape.get(Key::kDirection) == 1 ? 1 : 0;
+}
+
+int matrix_layout(const OperationRecord& shape) {
+  return (shape.get(Key::kTransA) != 0 ? 0 : 1) + (shape.get(Key::kTransB) != 0 ? 2 : 0);
+}
+
+bool is_plain_product(const Work& work) {
+  return work.family == Family::kGemm && work.shape.get(Key::kBatch) <= 1 && matrix_layout(work.shape) == 0 &&
+         work.shape.get(Key::kEpilogue) <= 1;
+}
+
 int feature_count(ModelKind kind) { return static_cast<int>(names_of(kind).count); }
 
 std::string_view feature_name(ModelKind kind, int feature) {
@@ -328,8 +341,7 @@ int32_t GridView::find(int axis_number, uint32_t value) const {
   const uint32_t* begin = axis[axis_number];
   const uint32_t* end = begin + count[axis_number];
   const uint32_t* found = std::lower_bound(begin, end, value);
-  const auto index = static_cast<int32_t>(found - begin);
-  return found != end && *found == value ? index : -1 - index;
+  return found != end && *found == value ? static_cast<int32_t>(found - begin) : -1;
 }
 
 GridView grid_of(const Table& table, const TableModel& model) {

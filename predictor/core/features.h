@@ -13,6 +13,12 @@ namespace maya {
 inline constexpr int kMostFeatures = 64;
 ModelKind kind_of(Family family);
 TypeClass type_class_of(const Work& work);
+// Which of a family's models a work belongs to: 1 for attention backward. Convolutions share one for their directions.
+int model_direction(const Work& work);
+// Operand layout of a matrix product: 0 TN (as torch.nn.functional.linear calls it), 1 NN, 2 TT, 3 NT.
+int matrix_layout(const OperationRecord& shape);
+// One product of layout TN without an epilogue: what grids hold.
+bool is_plain_product(const Work& work);
 int feature_count(ModelKind kind);
 std::string_view feature_name(ModelKind kind, int feature);
 
@@ -23,11 +29,12 @@ struct GridView {
   const float* values = nullptr;  // NaN: not measured
 
   bool empty() const { return values == nullptr; }
-  float at(const int32_t* index) const {
-    return values[(static_cast<size_t>(index[0]) * count[1] + static_cast<size_t>(index[1])) * count[2] +
-                  static_cast<size_t>(index[2])];
+  size_t cell(const int32_t* index) const {
+    return (static_cast<size_t>(index[0]) * count[1] + static_cast<size_t>(index[1])) * count[2] +
+           static_cast<size_t>(index[2]);
   }
-  // Place of `value` on an axis: its index, or -1 - (index of the first larger value).
+  float at(const int32_t* index) const { return values[cell(index)]; }
+  // Index of `value` on an axis; -1 when it is not there.
   int32_t find(int axis_number, uint32_t value) const;
 };
 GridView grid_of(const Table& table, const TableModel& model);

@@ -150,6 +150,17 @@ KernelName parse_kernel_name(std::string_view demangled) {
   return name;
 }
 
+std::string_view inside(std::string_view text, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '<' || c == '(' || c == '{') ++depth;
+    if ((c == '>' && text[i - 1] != '-') || c == ')' || c == '}') --depth;
+    if (depth == 0) return text.substr(open + 1, i - open - 1);
+  }
+  return {};
+}
+
 std::string demangle(std::string_view mangled) {
   std::string text(mangled);
   if (!mangled.starts_with("_Z")) return text;

@@ -38,4 +38,7 @@ DataType type_named(std::string_view text);
 // Bytes of an element of `text`, also for at::native::OpaqueType<N>; 0 when unknown.
 uint32_t element_bytes_in(std::string_view text);
 
+// The bracketed text that opens at `open`, without its brackets; empty when it does not close.
+std::string_view inside(std::string_view text, size_t open);
+
 }  // namespace maya::model

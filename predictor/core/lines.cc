@@ -4,11 +4,10 @@
 
 #include "predictor/core/families.h"
 #include "predictor/core/limits.h"
+#include "predictor/core/operation_columns.h"
 
 namespace maya {
 namespace {
-
-enum CopyKind { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kPeer = 4 };
 
 // Sizes outside of what was measured by more than this factor are extrapolations.
 constexpr double kMargin = 4;
@@ -36,15 +35,13 @@ double pattern_factor(const device::DeviceProfile& profile, const Work& work, co
 
 }  // namespace
 
-double line_bandwidth(const device::DeviceProfile& profile, const Work&) { return profile.memory_bandwidth; }
-
 LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::DeviceProfile& profile,
                            const Work& work) {
   const auto op = static_cast<uint16_t>(work.shape.get(Key::kOperator));
   const auto direction = static_cast<uint16_t>(work.shape.get(Key::kDirection));
   const uint16_t strided =
       work.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided) ? 1 : 0;
-  const double bytes = model::bytes_of(work), bandwidth = line_bandwidth(profile, work);
+  const double bytes = model::bytes_of(work), bandwidth = profile.memory_bandwidth;
   const StreamingLine* common = nullptr;
   for (const StreamingLine& line : lines) {
     if (line.op == op && line.direction == direction && line.strided == strided)
@@ -69,7 +66,7 @@ LineEstimate copy_line(const Table& table, const device::DeviceProfile& profile,
                        bool pageable) {
   const TableModel* model = table.find(Family::kCopy, TypeClass::kAny, 0);
   if (model == nullptr) return {};
-  const bool between_devices = kind == kDeviceToDevice;
+  const bool between_devices = kind == static_cast<int>(CopyKind::kDeviceToDevice);
   const uint16_t op = copy_operator(kind, !between_devices && pageable);
   const double bytes = static_cast<double>(byte_count) * (between_devices ? 2 : 1);
   const double bandwidth = between_devices ? profile.memory_bandwidth : profile.pcie_bandwidth;

@@ -16,9 +16,6 @@ struct LineEstimate {
   bool exact = false;        // the operator itself was measured, at such sizes
 };
 
-// The bandwidth a work's bytes move at: the memory's.
-double line_bandwidth(const device::DeviceProfile& profile, const Work& work);
-
 // The line of the work's operator and direction; the family's common line (Operator::kNone) where it has none.
 LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::DeviceProfile& profile,
                            const Work& work);

@@ -259,10 +259,8 @@ Work work_of_launch(const RowOperation& operation) {
 }
 
 Estimate estimate_copy_record(const Estimator& estimator, const OperationRecord& record) {
-  const auto kind = static_cast<size_t>(record.get(Key::kDirection));
-  const bool pageable = kind >= kFirstPageable;
-  const int trace_kind = static_cast<int>(pageable ? kind - kFirstPageable + 1 : kind);
-  return estimator.estimate_copy(trace_kind, static_cast<uint64_t>(record.get(Key::kBytes)), pageable);
+  const CopyPath path = copy_path(record);
+  return estimator.estimate_copy(path.trace_kind, static_cast<uint64_t>(record.get(Key::kBytes)), path.pageable);
 }
 
 }  // namespace
@@ -372,6 +370,12 @@ bool operation_of_row(const FamilyColumns& family, const ColumnSource& row, RowO
       if (named.name == family.name) operation->record = streaming_row(named.family, &reader);
   }
   return reader.ok();
+}
+
+CopyPath copy_path(const OperationRecord& record) {
+  const auto kind = static_cast<size_t>(record.get(Key::kDirection));
+  const bool pageable = kind >= kFirstPageable;
+  return {static_cast<int>(pageable ? kind - kFirstPageable + 1 : kind), pageable};
 }
 
 Work work_of(const RowOperation& operation) {

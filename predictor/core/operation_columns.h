@@ -49,6 +49,13 @@ enum class CopyKind : uint8_t {
   kDeviceToHostPageable = 6,
 };
 
+// What the trace and estimators call the copy of a record of Family::kCopy.
+struct CopyPath {
+  int trace_kind;  // maya.proto.Copy.Kind
+  bool pageable;
+};
+CopyPath copy_path(const OperationRecord& record);
+
 // The operation of one row. On failure returns false and `error` is one line: "column: `value`: what was expected".
 bool operation_of_row(const FamilyColumns& family, const ColumnSource& row, RowOperation* operation,
                       std::string* error);

@@ -127,6 +127,13 @@ std::string_view type_class_name(TypeClass type) {
   return "any";
 }
 
+std::string model_name(Family family, TypeClass type, int direction) {
+  std::string text(family_name(family));
+  if (type != TypeClass::kAny) text += " " + std::string(type_class_name(type));
+  if (direction == 1) text += " backward";
+  return text;
+}
+
 std::string_view Table::device() const {
   return base_ == nullptr ? std::string_view() : text_of(reinterpret_cast<const TableHeader*>(base_)->device);
 }

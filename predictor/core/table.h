@@ -22,6 +22,9 @@ inline constexpr uint32_t kTableVersion = 1;
 enum class TypeClass : uint8_t { kAny = 0, kHalf = 1, kByte = 2, kSingle = 3, kTf32 = 4 };
 std::string_view type_class_name(TypeClass type);  // "any", "16-bit", "8-bit", "float32", "tf32"
 
+// "gemm 16-bit", "attention 16-bit backward".
+std::string model_name(Family family, TypeClass type, int direction);
+
 // What the features of a model are computed from.
 enum class ModelKind : uint8_t { kMatrix = 0, kAttention = 1, kStreaming = 2, kConvolution = 3, kExperts = 4 };
 inline constexpr int kModelKinds = 5;

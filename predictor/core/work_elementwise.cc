@@ -18,18 +18,6 @@ long pointers_in(std::string_view argument) {
   return number_in(argument.substr(0, argument.find('>')), 0);
 }
 
-// The bracketed text that opens at `open`, without its brackets; empty when it does not close.
-std::string_view inside(std::string_view text, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '<' || c == '(' || c == '{') ++depth;
-    if ((c == '>' && text[i - 1] != '-') || c == ')' || c == '}') --depth;
-    if (depth == 0) return text.substr(open + 1, i - open - 1);
-  }
-  return {};
-}
-
 // Elements a thread of these kernels handles (thread_work_size() of thread_constants.h), for launches without recorded
 // arguments.
 constexpr double kElementsOfThread = 4;

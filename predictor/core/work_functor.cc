@@ -9,18 +9,6 @@ namespace {
 
 constexpr size_t kNotFound = std::string_view::npos;
 
-// The bracketed text that opens at `open`, without its brackets; empty when it does not close.
-std::string_view inside(std::string_view text, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '<' || c == '(' || c == '{') ++depth;
-    if ((c == '>' && text[i - 1] != '-') || c == ')' || c == '}') --depth;
-    if (depth == 0) return text.substr(open + 1, i - open - 1);
-  }
-  return {};
-}
-
 std::vector<std::string_view> argument_list(std::string_view text) {
   // parse_kernel_name() splits a parameter list wherever it stands.
   std::string call = "f(" + std::string(text) + ")";

@@ -24,11 +24,6 @@ BoostingOptions options_for(ModelKind kind, size_t rows, uint64_t seed) {
   return {120, 12, 4, 0.07, 0.8, 0.6, 6, seed};
 }
 
-bool is_plain_product(const Work& work) {
-  return work.family == Family::kGemm && work.shape.get(Key::kBatch) <= 1 && work.shape.get(Key::kTransA) != 0 &&
-         work.shape.get(Key::kTransB) == 0 && work.shape.get(Key::kEpilogue) <= 1;
-}
-
 float log_ratio(const Row& row) { return static_cast<float>(std::log(row.measurement->time_ns / row.bound_ns)); }
 
 // A grid over the axes of all plain products, when at least a quarter of its cells were measured.
@@ -103,15 +98,17 @@ void add_points(const device::DeviceProfile& profile, const std::vector<const Ro
 
 // Explicit copies are lines over their path's bandwidth; see copy_line().
 LineSample copy_sample(const Row& row) {
-  const auto kind = static_cast<CopyKind>(row.work.shape.get(Key::kDirection));
-  const bool pageable = kind == CopyKind::kHostToDevicePageable || kind == CopyKind::kDeviceToHostPageable;
-  const bool between_devices = kind == CopyKind::kDeviceToDevice;
-  const int trace_kind = kind == CopyKind::kHostToDevicePageable   ? static_cast<int>(CopyKind::kHostToDevice)
-                         : kind == CopyKind::kDeviceToHostPageable ? static_cast<int>(CopyKind::kDeviceToHost)
-                                                                   : static_cast<int>(kind);
+  const CopyPath path = copy_path(row.work.shape);
+  const bool between_devices = path.trace_kind == static_cast<int>(CopyKind::kDeviceToDevice);
   const double bytes = static_cast<double>(row.work.shape.get(Key::kBytes)) * (between_devices ? 2 : 1);
   const double bandwidth = between_devices ? row.profile->memory_bandwidth : row.profile->pcie_bandwidth;
-  return {copy_operator(trace_kind, pageable), 0, 0, bytes, bytes / bandwidth * 1e9, row.measurement->time_ns, false};
+  return {copy_operator(path.trace_kind, path.pageable),
+          0,
+          0,
+          bytes,
+          bytes / bandwidth * 1e9,
+          row.measurement->time_ns,
+          false};
 }
 
 void add_lines(const device::DeviceProfile& profile, const std::vector<const Row*>& rows, FittedModel* model) {
@@ -127,14 +124,14 @@ void add_lines(const device::DeviceProfile& profile, const std::vector<const Row
     samples.push_back({static_cast<uint16_t>(shape.get(Key::kOperator)),
                        static_cast<uint16_t>(shape.get(Key::kDirection)), static_cast<uint16_t>(strided ? 1 : 0), bytes,
                        bytes / row->profile->memory_bandwidth * 1e9, row->measurement->time_ns,
-                       row->measurement->source != "vidur"});
+                       is_of_training_program(*row->measurement)});
   }
   model->lines = fit_lines(samples, profile.kernel_floor_ns);
 }
 
 // Kernels of inference engines that share a class with kernels of training programs, and differ from them.
 bool is_of_inference_engine(const Row& row) {
-  if (row.measurement->source != "vidur") return false;
+  if (is_of_training_program(*row.measurement)) return false;
   const auto op = static_cast<Operator>(row.work.shape.get(Key::kOperator));
   return row.work.family == Family::kGemm ||
          (row.work.family == Family::kElementwise && op != Operator::kRotary && op != Operator::kGatedActivation);
@@ -142,17 +139,11 @@ bool is_of_inference_engine(const Row& row) {
 
 }  // namespace
 
-ModelName model_name_of(const Work& work) {
-  return {work.family, type_class_of(work),
-          work.family == Family::kAttention && work.shape.get(Key::kDirection) == 1 ? 1 : 0};
-}
+bool is_of_training_program(const Measurement& measurement) { return measurement.source != "vidur"; }
 
-std::string text_of(const ModelName& name) {
-  std::string text(family_name(name.family));
-  if (name.type != TypeClass::kAny) text += " " + std::string(type_class_name(name.type));
-  if (name.direction == 1) text += " backward";
-  return text;
-}
+ModelName model_name_of(const Work& work) { return {work.family, type_class_of(work), model_direction(work)}; }
+
+std::string text_of(const ModelName& name) { return model_name(name.family, name.type, name.direction); }
 
 std::vector<Row> rows_of(const device::DeviceProfile& profile, const std::vector<Measurement>& measurements) {
   std::vector<Row> rows;

@@ -19,6 +19,9 @@ struct Row {
   double bound_ns;
 };
 
+// False for measurements of inference engines' kernels, which stand for their own operators only.
+bool is_of_training_program(const Measurement& measurement);
+
 // What each row belongs to: a model of the table.
 struct ModelName {
   Family family;

@@ -79,7 +79,7 @@ void add_layouts(const std::vector<Measurement>& measurements, std::vector<Table
   for (const Measurement& measurement : measurements) {
     const OperationRecord& record = measurement.record;
     if (record.family != Family::kGemm || !measurement.kernel.empty() || measurement.sustained) continue;
-    const int layout = (record.get(Key::kTransA) != 0 ? 0 : 1) + (record.get(Key::kTransB) != 0 ? 2 : 0);
+    const int layout = matrix_layout(record);
     // Long products only: short ones are decided by other things, such as how many there are side by side.
     constexpr double kLeast_ns = 50000;
     if (record.get(Key::kBatch) > 1 || measurement.time_ns < kLeast_ns) continue;

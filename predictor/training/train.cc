@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <random>
 
 #include "predictor/core/estimator.h"
@@ -75,15 +74,13 @@ class OpenedModel {
     words_.resize((bytes.size() + 7) / 8);
     std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(words_.data()));
     std::string error;
-    ok_ = open_table(words_.data(), bytes.size(), &table_, &error);
+    open_table(words_.data(), bytes.size(), &table_, &error);
   }
-  bool ok() const { return ok_; }
   const Table& table() const { return table_; }
 
  private:
   std::vector<uint64_t> words_;
   Table table_;
-  bool ok_ = false;
 };
 
 Estimate estimate_of(const Estimator& estimator, const Row& row) {
@@ -235,8 +232,8 @@ class Trainer {
 
 // Rows that tell of training programs: those of inference engines stand for their own operators only.
 size_t training_rows(const Group& rows) {
-  return static_cast<size_t>(
-      std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->measurement->source != "vidur"; }));
+  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(),
+                                           [](const Row* row) { return is_of_training_program(*row->measurement); }));
 }
 
 }  // namespace
