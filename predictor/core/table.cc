@@ -129,7 +129,7 @@ std::string_view type_class_name(TypeClass type) {
 
 std::string model_name(Family family, TypeClass type, int direction) {
   std::string text(family_name(family));
-  if (type != TypeClass::kAny) text += " " + std::string(type_class_name(type));
+  if (type != TypeClass::kAny) text.append(" ").append(type_class_name(type));
   if (direction == 1) text += " backward";
   return text;
 }
