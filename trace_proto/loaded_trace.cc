@@ -23,7 +23,7 @@ class Loader {
   }
   void add_event(const PacketView& packet, EventKind kind, uint32_t index) {
     trace_.events.push_back({packet.time_ns, packet.own_ns, packet.wait_ns, packet.measured_ns, packet.call_ns,
-                             packet.start_ns, packet.thread, packet.stream, index, kind});
+                             packet.start_ns, packet.thread, packet.stream, packet.group, index, kind});
   }
   void add_message(const PacketView& packet, const proto::Packet& message);
   void resolve_kernels();
@@ -152,6 +152,9 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
       break;
     case proto::Packet::kGraphLaunch:
       add_item(packet, EventKind::kGraphLaunch, &trace_.graph_launches, message.graph_launch());
+      break;
+    case proto::Packet::kCommunicatorKey:
+      trace_.communicator_keys.push_back(message.communicator_key());
       break;
     case proto::Packet::kChunk:
     case proto::Packet::KIND_NOT_SET:

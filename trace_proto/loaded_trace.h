@@ -44,6 +44,7 @@ struct Event {
   int64_t start_ns = 0;      // where measured_ns is not 0: start on the device, after time_ns
   uint32_t thread = 0;
   uint32_t stream = 0;
+  uint32_t group = 0;  // operations inside ncclGroupStart/End: number of the outermost group, from 1; 0: none
   uint32_t index = 0;  // into the table of the kind; kNoDefinition when a launch or operation refers to an id the file
                        // does not define
   EventKind kind = EventKind::kLaunch;
@@ -108,7 +109,8 @@ struct LoadedTrace {
   std::vector<proto::Synchronization> synchronizations;
   std::vector<proto::HostFunction> host_functions;
   std::vector<proto::RangeMark> ranges;
-  std::vector<proto::Communicator> communicators;
+  std::vector<proto::Communicator> communicators;         // ranks, members and origin, in the order of the calls
+  std::vector<proto::CommunicatorKey> communicator_keys;  // written by maya-run beside the ranks' own packets
   std::vector<proto::StreamDescriptor> stream_calls;
   std::vector<proto::Mapping> mappings;
   std::vector<proto::ModuleLoad> modules;

@@ -19,7 +19,7 @@ struct Packet {
                             kCopy = 17, kFill = 18, kAllocation = 19, kFree = 20, kAllocationFailure = 21, kEvent = 22,
                             kSynchronization = 23, kHostFunction = 24, kRange = 25, kCommunicator = 26, kNotice = 27,
                             kMapping = 28, kModule = 29, kGraphLaunch = 30, kPadding = 31, kMeasuredNs = 32,
-                            kCallNs = 33, kStartNs = 34;
+                            kCallNs = 33, kStartNs = 34, kGroup = 35, kCommunicatorKey = 36;
 };
 struct ChunkHeader {
   static constexpr uint32_t kMagic = 1, kThread = 2, kSequence = 3, kTimeNs = 4, kThreadSequence = 5, kOsThreadId = 6,
@@ -29,7 +29,8 @@ struct ProcessHeader {
   static constexpr uint32_t kFormat = 1, kMayaVersion = 2, kProgram = 3, kArguments = 4, kPid = 5, kRunId = 6,
                             kRank = 7, kWorldSize = 8, kDeviceName = 9, kDeviceProfile = 10, kDeviceCount = 11,
                             kStartTimeNs = 12, kStartUnixNs = 13, kHostCpu = 14, kCluster = 15, kMemoryLimitBytes = 16,
-                            kCpuScale = 17, kQueuedGapNs = 18, kQueuedCopyGapNs = 19;
+                            kCpuScale = 17, kQueuedGapNs = 18, kQueuedCopyGapNs = 19, kLocalRank = 20,
+                            kGpusPerNode = 21, kTwins = 22, kClusterProfile = 23;
 };
 struct ProcessEnd {
   static constexpr uint32_t kPacketsLost = 1, kReason = 2, kHostBytesDropped = 3, kUnsupported = 4, kOwnNsTotal = 5;
@@ -90,7 +91,11 @@ struct RangeMark {
   static constexpr uint32_t kCall = 1, kText = 2, kId = 3, kDomain = 4;
 };
 struct Communicator {
-  static constexpr uint32_t kId = 1, kUnique = 2, kRank = 3, kRanks = 4, kDevice = 5, kChargedBytes = 6, kDestroyed = 7;
+  static constexpr uint32_t kId = 1, kUnique = 2, kRank = 3, kRanks = 4, kDevice = 5, kChargedBytes = 6, kDestroyed = 7,
+                            kParent = 8, kName = 9, kWorldRanks = 10, kTwins = 11;
+};
+struct CommunicatorKey {
+  static constexpr uint32_t kUnique = 1, kKey = 2;
 };
 struct Notice {
   static constexpr uint32_t kSeverity = 1, kText = 2;

@@ -20,13 +20,14 @@ constexpr size_t kMostFrame_bytes = 1 + 10;
 constexpr size_t kMostDamageKept = 100;
 constexpr size_t kSearchStep_bytes = 4 << 20;
 
-// Fields with measurements have numbers above 15: two bytes of tag, of which the first is kMeasurementTag plus 8 for
-// each field after measured_ns.
+// Fields with measurements and the group have numbers above 15: two bytes of tag, of which the first is kMeasurementTag
+// plus 8 for each field after measured_ns.
 constexpr uint8_t kMeasurementTag = (fields::Packet::kMeasuredNs << 3 & 0x7f) | 0x80;
 constexpr uint8_t kMeasurementTagEnd = fields::Packet::kMeasuredNs >> 4;
-constexpr int kMeasurements = 3;  // measured_ns, call_ns, start_ns
+constexpr int kMeasurements = 4;  // measured_ns, call_ns, start_ns, group
 static_assert(fields::Packet::kCallNs == fields::Packet::kMeasuredNs + 1);
 static_assert(fields::Packet::kStartNs == fields::Packet::kMeasuredNs + 2);
+static_assert(fields::Packet::kGroup == fields::Packet::kMeasuredNs + 3);
 
 int64_t from_zigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
 
@@ -203,6 +204,7 @@ bool Reader::Impl::take_message(const uint8_t* body, size_t size, PacketView* pa
   packet->measured_ns = message.measured_ns();
   packet->call_ns = message.call_ns();
   packet->start_ns = message.start_ns();
+  packet->group = message.group();
   packet->message = &message;
   return true;
 }
@@ -226,6 +228,7 @@ inline bool Reader::Impl::take(const uint8_t* body, size_t size, PacketView* pac
     packet->measured_ns = plain.measurements[0];
     packet->call_ns = plain.measurements[1];
     packet->start_ns = from_zigzag(plain.measurements[2]);
+    packet->group = static_cast<uint32_t>(plain.measurements[3]);
     packet->message = nullptr;
   }
   packet->time_ns = time_ns;

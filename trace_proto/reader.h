@@ -34,6 +34,7 @@ struct PacketView {
   uint64_t measured_ns = 0;        // 0: not measured
   uint64_t call_ns = 0;            // 0: not measured
   int64_t start_ns = 0;            // of the work on the device, after the call's entry, where measured_ns is not 0
+  uint32_t group = 0;              // number of the outermost ncclGroup; 0: outside of any
   const uint8_t* bytes = nullptr;  // the encoded Packet
   size_t size = 0;
   // The kind; null when the packet is a launch or an operation alone. `delta_ns` and the fields above are set in it
