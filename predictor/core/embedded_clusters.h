@@ -1,4 +1,5 @@
-// The texts of predictor/clusters/, embedded at build time by clusters.cmake. Internal to cluster.cc.
+// The texts of predictor/clusters/ and predictor/tables/collectives.txt, embedded at build time by clusters.cmake.
+// Internal to cluster.cc and collective_table.cc.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +14,6 @@ struct EmbeddedCluster {
 
 extern const EmbeddedCluster kEmbeddedClusters[];
 extern const size_t kEmbeddedClusterCount;
+extern const std::string_view kEmbeddedCollectives;
 
 }  // namespace maya

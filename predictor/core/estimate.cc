@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predictor/core/collective_table.h"
 #include "predictor/core/families.h"
 
 namespace maya {
@@ -24,9 +25,6 @@ double family_ns(const device::DeviceProfile& profile, const Work& work) {
       return model::convolution_ns(profile, work);
     case Family::kAttention:
       return model::attention_ns(profile, work);
-    case Family::kCollective:
-    case Family::kPointToPoint:
-      return model::collective_ns(profile, work);
     default:
       return model::memory_bound_ns(profile, work);
   }
@@ -51,6 +49,8 @@ std::string_view provenance_name(Provenance provenance) {
 }
 
 Estimate estimate(const device::DeviceProfile& profile, const Work& work) {
+  if (is_collective(work.family))
+    return estimate_collective(profile, *default_cluster_for(profile), builtin_collectives(), work).estimate;
   const double bound = model::roofline_ns(profile, work);
   const bool unknown = work.guessed || work.family == Family::kUnknown;
   const Interval& interval = unknown ? kUnknownInterval : kAnalyticInterval;

@@ -43,7 +43,11 @@ bool inside(const TableModel& model, const float* features) {
 }  // namespace
 
 Estimator::Estimator(const device::DeviceProfile& profile, const Table* table, Clock clock)
-    : profile_(profile), table_(table), clock_(clock) {
+    : profile_(profile),
+      table_(table),
+      clock_(clock),
+      cluster_(default_cluster_for(profile)),
+      collectives_(&builtin_collectives()) {
   if (table_ == nullptr) return;
   sustained_slope_ = table_->parameter("sustained.slope", 0);
   sustained_threshold_ = table_->parameter("sustained.threshold", 1);
@@ -172,6 +176,13 @@ Estimate Estimator::estimate(const Work& work, Derivation* derivation) const {
     best.shape.clear(Key::kImplementation);
     return estimate(best, derivation);
   }
+  if (is_collective(work.family)) {
+    const CollectiveEstimate found = collective(work);
+    if (derivation != nullptr) {
+      *derivation = {nullptr, found.plan.bound_ns, found.estimate.median_ns <= found.plan.bound_ns, 1, found};
+    }
+    return found.estimate;
+  }
   const double bound = model::roofline_ns(profile_, work);
   Estimate result;
   Learned learned_result;
@@ -195,7 +206,7 @@ Estimate Estimator::estimate(const Work& work, Derivation* derivation) const {
     result.low_ns *= factor;
     result.high_ns *= factor;
   }
-  if (derivation != nullptr) *derivation = {learned_result.model, bound, unbounded < bound, factor};
+  if (derivation != nullptr) *derivation = {learned_result.model, bound, unbounded < bound, factor, {}};
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "predictor/core/collective_table.h"
 #include "predictor/core/estimate.h"
 #include "predictor/core/features.h"
 #include "predictor/core/table.h"
@@ -23,12 +24,25 @@ struct Derivation {
   double bound_ns = 0;                // roofline: no estimate is faster
   bool bound_active = false;          // the model said less than the bound
   double sustained_factor = 1;
+  CollectiveEstimate collective;  // of collectives and point-to-point transfers
 };
 
 class Estimator {
  public:
   // `profile` and `table` must outlive the estimator; `table` may be nullptr: everything is analytic then.
   explicit Estimator(const device::DeviceProfile& profile, const Table* table = nullptr, Clock clock = Clock::kBurst);
+
+  // The cluster that collectives run on, which must outlive the estimator; until it is set,
+  // default_cluster_for(profile). A table of collectives other than the built-in one must outlive it too. Not thread
+  // safe: set before estimates.
+  void set_cluster(const Cluster* cluster) { cluster_ = cluster; }
+  void set_collectives(const CollectiveTable* collectives) { collectives_ = collectives; }
+  const Cluster& cluster() const { return *cluster_; }
+  const CollectiveTable& collectives() const { return *collectives_; }
+  // The work of a collective or point-to-point family, with how it runs, over which links, and their share.
+  CollectiveEstimate collective(const Work& work) const {
+    return estimate_collective(profile_, *cluster_, *collectives_, work);
+  }
 
   Estimate estimate(const Work& work, Derivation* derivation = nullptr) const;
   // `kind` as maya.proto.Copy.Kind.
@@ -59,6 +73,8 @@ class Estimator {
   const device::DeviceProfile& profile_;
   const Table* table_;
   Clock clock_;
+  const Cluster* cluster_;
+  const CollectiveTable* collectives_;
   double sustained_slope_ = 0, sustained_threshold_ = 1;
   // Transfers between devices and types, fitted on whole steps: streaming kernels of a device that were measured on a
   // sibling, and TF32 products that 16-bit ones stand for.

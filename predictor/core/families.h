@@ -20,7 +20,6 @@ double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape);
 double gemm_family_ns(const device::DeviceProfile& profile, const Work& work);  // GEMM and grouped GEMM
 double convolution_ns(const device::DeviceProfile& profile, const Work& work);  // as an implicit GEMM
 double attention_ns(const device::DeviceProfile& profile, const Work& work);
-double collective_ns(const device::DeviceProfile& profile, const Work& work);    // collectives and point-to-point
 double memory_bound_ns(const device::DeviceProfile& profile, const Work& work);  // every other family
 
 }  // namespace maya::model

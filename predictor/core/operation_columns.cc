@@ -147,8 +147,8 @@ class RowReader {
 constexpr std::string_view kDirections[] = {"forward", "backward"};
 constexpr std::string_view kFlags[] = {"0", "1", "false", "true", "False", "True"};
 constexpr std::string_view kTransposes[] = {"N", "T", "C", "n", "t", "c", "0", "1", "2"};
-constexpr std::string_view kCollectives[] = {"all_reduce",     "broadcast", "reduce", "all_gather",
-                                             "reduce_scatter", "send",      "recv",   "all_to_all"};
+constexpr std::string_view kCollectives[] = {"all_reduce", "broadcast", "reduce",     "all_gather", "reduce_scatter",
+                                             "send",       "recv",      "all_to_all", "gather",     "scatter"};
 constexpr std::string_view kCopyKinds[] = {"host_to_host",           "host_to_device", "device_to_host",
                                            "device_to_device",       "peer",           "host_to_device_pageable",
                                            "device_to_host_pageable"};
@@ -325,9 +325,18 @@ OperationRecord grouped_gemm_record(int64_t groups, int64_t rows, int64_t column
 
 OperationRecord collective_record(CollectiveKind kind, int64_t bytes, int64_t ranks, int64_t nodes, DataType type) {
   OperationRecord record(Family::kCollective, "");
-  // NCCL counts the smaller buffer of the two.
-  if (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter)
-    bytes /= std::max<int64_t>(ranks, 1);
+  // NCCL counts the share of one rank where the buffers differ, and what goes to each peer.
+  switch (kind) {
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+      bytes /= std::max<int64_t>(ranks, 1);
+      break;
+    default:
+      break;
+  }
   if (kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv) record.family = Family::kPointToPoint;
   return record.set(Key::kCollective, static_cast<int64_t>(kind))
       .set(Key::kBytes, bytes)
