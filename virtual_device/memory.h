@@ -5,8 +5,10 @@
 // unknown reads as zero. All members are thread safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "virtual_device/memory_filter.h"
@@ -151,6 +153,23 @@ class Memory {
   bool maybe_known(Address address) const {
     return in_device_range(address) && filter_->maybe_known(address - range_base_);
   }
+  // As read(); *runs gets the known parts as (offset, bytes), ascending, without neighbours that touch.
+  using Runs = std::vector<std::pair<uint64_t, uint64_t>>;
+  MemoryStatus read_known(void* destination, Address source, uint64_t bytes, Runs* runs) const;
+
+  // --- bytes on their way ---
+  // Bytes that another process sends become known later. Until then they are expected under a tag (not 0, never used
+  // twice): whoever overwrites or frees them takes them out, and whoever reads them has them settled first.
+  // [destination, destination + bytes) is expected from now on.
+  void expect(uint32_t tag, Address destination, uint64_t bytes);
+  // Makes known what of [destination, destination + bytes) is still expected under the tag.
+  void arrive(uint32_t tag, Address destination, const void* source, uint64_t bytes);
+  // What is still expected under the tag becomes unknown.
+  void end_expecting(uint32_t tag);
+  // Called without a lock when expected bytes are about to be read; returns when their tag has ended or cannot. Bytes
+  // of a tag that did not end become unknown.
+  void set_settle(void (*settle)(uint32_t tag)) { settle_.store(settle, std::memory_order_release); }
+
   // Bytes from `address` to the end of its allocation (or mapped run); 0 when not allocated.
   uint64_t bytes_to_end(Address address) const;
 
@@ -159,6 +178,14 @@ class Memory {
 
  private:
   Memory();
+  // To be called before the lock is taken for reading.
+  void settle(Address source, uint64_t bytes) const {
+    if (expected_tags_.load(std::memory_order_acquire) != 0) settle_expected(source, bytes);
+  }
+  void settle_expected(Address source, uint64_t bytes) const;
+
+  std::atomic<uint32_t> expected_tags_{0};
+  std::atomic<void (*)(uint32_t)> settle_{nullptr};
   Address range_base_ = 0;
   uint64_t range_bytes_ = 0;
   struct Impl;

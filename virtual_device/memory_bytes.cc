@@ -126,6 +126,7 @@ MemoryStatus Memory::write(Address destination, const void* source, uint64_t byt
 
 MemoryStatus Memory::read(void* destination, Address source, uint64_t bytes) const {
   if (bytes == 0) return MemoryStatus::kOk;
+  settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
   auto* to = static_cast<unsigned char*>(destination);
@@ -152,6 +153,7 @@ MemoryStatus Memory::fill(Address destination, uint32_t value, uint32_t width_by
 
 MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
   if (bytes == 0) return MemoryStatus::kOk;
+  settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(destination, bytes) || !impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
 
@@ -272,6 +274,7 @@ void Memory::make_unknown_around_values(Address destination, uint64_t bytes) {
 bool Memory::known(Address source, uint64_t bytes) const {
   if (bytes == 0) return true;
   if (!maybe_known(source)) return false;
+  settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return false;
   bool all = true;

@@ -78,25 +78,33 @@ void KnownBytes::set_data(uint64_t begin, uint64_t end) {
       return;
     }
   }
-  pieces_.emplace_hint(piece, begin, Piece{end, false, 0});
+  pieces_.emplace_hint(piece, begin, Piece{end, false, 0, 0});
 }
 
 void KnownBytes::set_fill(uint64_t begin, uint64_t end, uint32_t word) {
   if (begin >= end) return;
   erase(begin, end);
   auto piece = pieces_.lower_bound(begin);
-  if (piece != pieces_.end() && piece->first == end && piece->second.fill && piece->second.word == word) {
+  if (piece != pieces_.end() && piece->first == end && piece->second.fill && piece->second.word == word &&
+      piece->second.expected == 0) {
     end = piece->second.end;
     piece = pieces_.erase(piece);
   }
   if (piece != pieces_.begin()) {
     const auto previous = std::prev(piece);
-    if (previous->second.end == begin && previous->second.fill && previous->second.word == word) {
+    if (previous->second.end == begin && previous->second.fill && previous->second.word == word &&
+        previous->second.expected == 0) {
       previous->second.end = end;
       return;
     }
   }
-  pieces_.emplace_hint(piece, begin, Piece{end, true, word});
+  pieces_.emplace_hint(piece, begin, Piece{end, true, word, 0});
+}
+
+void KnownBytes::set_expected(uint64_t begin, uint64_t end, uint32_t tag) {
+  if (begin >= end) return;
+  erase(begin, end);
+  pieces_.emplace_hint(pieces_.lower_bound(begin), begin, Piece{end, true, 0, tag});
 }
 
 bool KnownBytes::covers(uint64_t begin, uint64_t end) const {

@@ -1,5 +1,5 @@
-// Which bytes of a stretch of device memory are known, and how: as data kept elsewhere, or as a fill value. Pure
-// bookkeeping: owns no bytes. Not thread safe.
+// Which bytes of a stretch of device memory are known, and how: as data kept elsewhere, as a fill value, or as bytes
+// that are still on their way. Pure bookkeeping: owns no bytes. Not thread safe.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,9 @@ class KnownBytes {
     uint64_t end = 0;
     bool fill = false;
     uint32_t word = 0;  // with fill
+    // Not 0: the bytes are expected under this tag. Such a piece is a fill with zero, which is how it reads when
+    // nothing arrives.
+    uint32_t expected = 0;
   };
   using Pieces = std::map<uint64_t, Piece>;  // by begin; do not overlap
 
@@ -28,6 +31,7 @@ class KnownBytes {
 
   void set_data(uint64_t begin, uint64_t end);
   void set_fill(uint64_t begin, uint64_t end, uint32_t word);
+  void set_expected(uint64_t begin, uint64_t end, uint32_t tag);
   // Makes [begin, end) unknown. Returns how many of its bytes were data.
   uint64_t erase(uint64_t begin, uint64_t end);
   void clear() { pieces_.clear(); }

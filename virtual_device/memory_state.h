@@ -113,6 +113,7 @@ struct Memory::Impl {
   std::map<Address, std::unique_ptr<Reservation>> reservations;
   std::unordered_map<uint64_t, Region*> physical;  // by handle
   std::map<Address, Allocation> host;
+  std::unordered_map<uint32_t, std::vector<std::pair<Address, uint64_t>>> expected;  // by tag
   std::vector<Ledger> ledgers;
   std::vector<std::array<SharedBlocks, kLayerCount>> shared;
   uint64_t next_id = 1;

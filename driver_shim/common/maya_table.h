@@ -30,6 +30,26 @@ struct KernelLaunch {  // what the runtime's launch forms come down to
   uint32_t attribute_count;
 };
 
+// Work whose end depends on other processes (driver_shim/cuda/pending_work.h). `argument` is what the work was added
+// with and stays valid for ever. Both may be called by any thread, also after the work has ended.
+struct PendingCallbacks {
+  int (*poll)(void* argument);  // not 0: the work has ended. Never blocks.
+  // Blocks until the work has ended. synchronization 0: something only needs the bytes, and the program did not ask to
+  // wait; may come back without an end where waiting on could make ranks wait for each other.
+  void (*wait)(void* argument, int synchronization);
+};
+
+// What a communicator is, for the trace.
+struct CommunicatorDescription {
+  uint64_t unique;
+  uint64_t parent;  // `unique` of the communicator it came from, 0: none
+  uint32_t rank, ranks;
+  int32_t device;
+  const char* name;            // never null
+  const int32_t* world_ranks;  // RANK of each member, -1: it had none; null: not known
+  int32_t twins;               // 1: its other members are absent
+};
+
 // Layers a library may charge (virtual_device/memory.h).
 enum class ChargeLayer : uint32_t { kAllocations = 0, kWorkspaces = 4, kCommunication = 5 };
 
@@ -76,6 +96,24 @@ struct MayaTable {
 
   // Modelled time, nanoseconds: the host's virtual clock.
   uint64_t (*virtual_now_ns)();
+
+  // As read(); known parts of the range go to `runs` as (offset, bytes) in address order, as many as there is room for;
+  // *run_count comes in as the room and goes out as the number that there are.
+  CUresult (*read_known)(void* host, CUdeviceptr source, uint64_t bytes, MemoryRange* runs, uint32_t* run_count);
+
+  // Work on `stream` of the current context that ends later; `results` are expected from now on. *tag is never 0.
+  CUresult (*add_pending)(CUstream stream, const PendingCallbacks* callbacks, void* argument,
+                          const MemoryRange* results, uint32_t count, uint32_t* tag);
+  // Bytes of a result, where the program has not overwritten or freed it since.
+  void (*pending_arrived)(uint32_t tag, CUdeviceptr destination, const void* host, uint64_t bytes);
+  // The work has ended; what did not arrive is unknown.
+  void (*end_pending)(uint32_t tag);
+
+  // A communicator with all that is known of it: returns its id. It ends by communicator() above.
+  uint32_t (*describe_communicator)(const CommunicatorDescription* description);
+  // The communicator's device memory changed to `bytes`, all together: charges or releases kCommunication of `device`.
+  // Out of memory is CUDA_ERROR_OUT_OF_MEMORY, is recorded under `call`, and changes nothing.
+  CUresult (*charge_communicator)(int32_t device, uint64_t old_bytes, uint64_t bytes, const char* call);
 };
 
 }  // namespace maya

@@ -1,6 +1,7 @@
 // Event management.
 #include <cuda.h>
 
+#include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
@@ -8,6 +9,7 @@ using maya::cuda::Call;
 using maya::cuda::enter;
 using maya::cuda::Event;
 using maya::cuda::Needs;
+using maya::cuda::PendingWork;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
 using maya::cuda::with_stream;
@@ -30,7 +32,8 @@ CUresult with_event(CUevent handle, Body&& body) {
 
 bool is_complete(Call& call, const Event& event) {
   return !event.recorded.load(std::memory_order_acquire) ||
-         event.time_ns.load(std::memory_order_relaxed) <= call.driver().virtual_now_ns();
+         (!PendingWork::event_busy(event.id) &&
+          event.time_ns.load(std::memory_order_relaxed) <= call.driver().virtual_now_ns());
 }
 
 CUresult record(CUevent event_handle, CUstream stream_handle, unsigned int flags, bool per_thread) {
@@ -40,6 +43,7 @@ CUresult record(CUevent event_handle, CUstream stream_handle, unsigned int flags
     if (event == nullptr || event->context != stream.context()) return CUDA_ERROR_INVALID_HANDLE;
     event->time_ns.store(stream.enqueue(call.driver().virtual_now_ns(), 0, 0), std::memory_order_relaxed);
     event->recorded.store(true, std::memory_order_release);
+    PendingWork::event_recorded(event->id, stream);
     Recorder::get().event(Kind::kRecord, event->id, stream.id(), false, 0, 0);
     return CUDA_SUCCESS;
   });
@@ -81,10 +85,11 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
   return with_event(handle, [](Call& call, Event& event) {
+    const uint64_t own_ns = PendingWork::wait_event(event.id);
     const uint64_t waited_ns = event.recorded.load(std::memory_order_acquire)
                                    ? call.driver().wait_until(event.time_ns.load(std::memory_order_relaxed))
                                    : 0;
-    Recorder::get().event(Kind::kSynchronize, event.id, 0, false, 0, waited_ns);
+    Recorder::get().event(Kind::kSynchronize, event.id, 0, false, 0, waited_ns, own_ns);
     return CUDA_SUCCESS;
   });
 }
@@ -94,6 +99,7 @@ CUresult cuEventDestroy_v2(CUevent handle) {
     const Event* event = call.driver().events().get(handle);
     const uint32_t id = event == nullptr ? 0 : event->id;
     if (!call.driver().events().destroy(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    PendingWork::event_destroyed(id);
     Recorder::get().event(Kind::kDestroy, id, 0, false, 0, 0);
     return CUDA_SUCCESS;
   });

@@ -12,7 +12,9 @@
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/launch.h"
 #include "driver_shim/cuda/operation.h"
+#include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/stream_call.h"
 
 namespace maya::cuda {
 namespace {
@@ -60,12 +62,16 @@ void note(int severity, const char* text) {
   });
 }
 
+uint32_t next_communicator() {
+  static std::atomic<uint32_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 uint32_t communicator(uint32_t id, uint64_t unique, uint32_t rank, uint32_t ranks, uint64_t charged_bytes,
                       int destroyed) {
-  static std::atomic<uint32_t> next{1};
   uint32_t answer = 0;
   enter(Needs::kContext, [&](Call& call) {
-    answer = destroyed != 0 ? id : next.fetch_add(1, std::memory_order_relaxed);
+    answer = destroyed != 0 ? id : next_communicator();
     Recorder::get().communicator(answer, unique, rank, ranks, static_cast<uint32_t>(call.context().device),
                                  charged_bytes, destroyed != 0);
     return CUDA_SUCCESS;
@@ -103,6 +109,65 @@ uint64_t virtual_now_ns() {
   return driver == nullptr ? trace::now_ns() : driver->virtual_now_ns();
 }
 
+CUresult read_known(void* host, CUdeviceptr source, uint64_t bytes, MemoryRange* runs, uint32_t* run_count) {
+  return enter(Needs::kInitialized, [&](Call& call) {
+    device::Memory::Runs found;
+    const device::MemoryStatus status = call.memory().read_known(host, source, bytes, &found);
+    for (size_t i = 0; i < found.size() && i < *run_count; ++i) runs[i] = {found[i].first, found[i].second};
+    *run_count = static_cast<uint32_t>(found.size());
+    return memory_result(status);
+  });
+}
+
+CUresult add_pending(CUstream handle, const PendingCallbacks* callbacks, void* argument, const MemoryRange* results,
+                     uint32_t count, uint32_t* tag) {
+  return with_stream(handle, false, true, [&](Call& call, Stream& stream) {
+    *tag = PendingWork::add(call.driver(), stream, *callbacks, argument, results, count);
+    return CUDA_SUCCESS;
+  });
+}
+
+void pending_arrived(uint32_t tag, CUdeviceptr destination, const void* host, uint64_t bytes) {
+  enter(Needs::kInitialized, [&](Call& call) {
+    call.memory().arrive(tag, destination, host, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+void end_pending(uint32_t tag) {
+  enter(Needs::kInitialized, [&](Call& call) {
+    PendingWork::end(call.driver(), tag);
+    return CUDA_SUCCESS;
+  });
+}
+
+uint32_t describe_communicator(const CommunicatorDescription* description) {
+  const uint32_t id = next_communicator();
+  enter(Needs::kInitialized, [&](Call&) {
+    Recorder::get().communicator(id, *description);
+    return CUDA_SUCCESS;
+  });
+  return id;
+}
+
+CUresult charge_communicator(int32_t device, uint64_t old_bytes, uint64_t bytes, const char* entry_point) {
+  return enter(Needs::kInitialized, [&](Call& call) {
+    constexpr auto kLayer = device::Layer::kCommunication;
+    if (bytes > old_bytes) {
+      const uint64_t more = bytes - old_bytes;
+      if (call.memory().charge(device, kLayer, more) != device::MemoryStatus::kOk) {
+        record_allocation_failure(call.driver(), device, more, entry_point);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+      }
+      Recorder::get().allocation(layer_charge(device, kLayer, more));
+    } else if (bytes < old_bytes) {
+      call.memory().release(device, kLayer, old_bytes - bytes);
+      Recorder::get().free(layer_charge(device, kLayer, old_bytes - bytes));
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
 constexpr MayaTable kTable = {
     .bytes = sizeof(MayaTable),
     .record_operation = &record_operation,
@@ -120,6 +185,12 @@ constexpr MayaTable kTable = {
     .device_profile_text = &device_profile_text,
     .memory_use = &memory_use,
     .virtual_now_ns = &virtual_now_ns,
+    .read_known = &read_known,
+    .add_pending = &add_pending,
+    .pending_arrived = &pending_arrived,
+    .end_pending = &end_pending,
+    .describe_communicator = &describe_communicator,
+    .charge_communicator = &charge_communicator,
 };
 
 // NVIDIA's runtime asks for its own table first thing and cannot go on without it: says so once, naming the object that

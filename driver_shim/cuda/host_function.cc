@@ -1,7 +1,9 @@
-// Host functions and callbacks in stream order. All earlier work of a stream has had its effects when a call returns,
-// so the function runs at once, on the calling thread; its measured time is put on the stream's virtual clock.
+// Host functions and callbacks in stream order. All earlier work of a stream has had its effects when a call returns
+// (work that other processes take part in is waited for), so the function runs at once, on the calling thread; its
+// measured time is put on the stream's virtual clock.
 #include <cuda.h>
 
+#include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
@@ -16,6 +18,7 @@ template <typename Function>
 CUresult run(CUstream handle, bool per_thread, bool valid, Function&& function) {
   return with_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
     const uint32_t stream_id = stream.id();
+    maya::cuda::PendingWork::wait_stream(stream);
     const uint64_t start_ns = maya::trace::now_ns();
     function();
     const uint64_t measured_ns = maya::trace::now_ns() - start_ns;

@@ -69,13 +69,24 @@ CUresult record_operation(CUstream handle, const OperationRecord* operation, con
   const uint64_t entry_ns = trace::now_ns();
   const bool valid = operation != nullptr && operation->count <= OperationRecord::kMaxFields &&
                      (write_count == 0 || writes != nullptr);
+  // The number of a group is no part of what the operation is.
+  OperationRecord alone;
+  uint32_t group = 0;
+  if (valid && (operation->family == Family::kCollective || operation->family == Family::kPointToPoint)) {
+    group = static_cast<uint32_t>(operation->get(Key::kGroupCall));
+    alone = *operation;
+    alone.clear(Key::kGroupCall);
+    operation = &alone;
+  }
   return with_stream(handle, false, valid, [&](Call& call, Stream& stream) {
     const OperationCache::Entry& entry =
         look_up(call.thread(), call.driver().estimator(stream.context()->device), *operation);
     for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
     stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
                    call.driver().queued_gap_ns());
-    if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
+    if (group != 0)
+      Recorder::get().grouped_operation(entry.id, stream.id(), group, entry_ns);
+    else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
       writer->operation(entry.id, stream.id(), entry_ns);
     return CUDA_SUCCESS;
   });

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "driver_shim/cuda/driver.h"
 #include "driver_shim/cuda/fork_guard.h"
@@ -138,10 +139,11 @@ void Recorder::fill(uint64_t bytes, uint32_t value, uint32_t width, bool asynchr
   });
 }
 
-void Recorder::event(int call, uint32_t event, uint32_t stream, bool ready, uint32_t end_event, uint64_t wait_ns) {
+void Recorder::event(int call, uint32_t event, uint32_t stream, bool ready, uint32_t end_event, uint64_t wait_ns,
+                     uint64_t own_ns) {
   using F = fields::EventCall;
   if (!enabled()) return;
-  write(writer(), Packet::kEvent, trace::now_ns(), stream, 0, wait_ns, [&](Encoder& body) {
+  write(writer(), Packet::kEvent, trace::now_ns() - own_ns, stream, own_ns, wait_ns, [&](Encoder& body) {
     body.integer(F::kCall, static_cast<uint32_t>(call));
     body.integer(F::kEvent, event);
     body.integer(F::kReady, ready);
@@ -149,10 +151,11 @@ void Recorder::event(int call, uint32_t event, uint32_t stream, bool ready, uint
   });
 }
 
-void Recorder::synchronization(int scope, uint32_t stream, bool ready, uint32_t device, uint64_t wait_ns) {
+void Recorder::synchronization(int scope, uint32_t stream, bool ready, uint32_t device, uint64_t wait_ns,
+                               uint64_t own_ns) {
   using F = fields::Synchronization;
   if (!enabled()) return;
-  write(writer(), Packet::kSynchronization, trace::now_ns(), stream, 0, wait_ns, [&](Encoder& body) {
+  write(writer(), Packet::kSynchronization, trace::now_ns() - own_ns, stream, own_ns, wait_ns, [&](Encoder& body) {
     body.integer(F::kScope, static_cast<uint32_t>(scope));
     body.integer(F::kReady, ready);
     body.integer(F::kDevice, device);
@@ -211,6 +214,34 @@ void Recorder::communicator(uint32_t id, uint64_t unique, uint32_t rank, uint32_
     body.integer(F::kChargedBytes, charged_bytes);
     body.integer(F::kDestroyed, destroyed);
   });
+}
+
+void Recorder::communicator(uint32_t id, const CommunicatorDescription& description) {
+  using F = fields::Communicator;
+  const CommunicatorDescription& d = description;
+  write(writer(), Packet::kCommunicator, [&](Encoder& body) {
+    body.integer(F::kId, id);
+    body.fixed64(F::kUnique, d.unique);
+    body.integer(F::kRank, d.rank);
+    body.integer(F::kRanks, d.ranks);
+    body.integer(F::kDevice, static_cast<uint32_t>(d.device));
+    body.fixed64(F::kParent, d.parent);
+    body.text(F::kName, d.name);
+    body.integer(F::kTwins, d.twins != 0);
+    if (d.world_ranks == nullptr) return;
+    const std::vector<int64_t> members(d.world_ranks, d.world_ranks + d.ranks);
+    body.packed_sint(F::kWorldRanks, members.data(), members.size());
+  });
+}
+
+void Recorder::grouped_operation(uint32_t operation, uint32_t stream, uint32_t group, uint64_t entry_ns) {
+  trace::Writer* const to = writer();
+  if (to == nullptr) return;
+  Encoder packet;
+  packet.integer(Packet::kOperation, operation);
+  packet.integer(Packet::kStream, stream);
+  packet.integer(Packet::kGroup, group);
+  to->packet(packet, entry_ns);
 }
 
 void Recorder::notice(int severity, std::string_view text) {

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "driver_shim/cuda/gate.h"
+#include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
 using maya::cuda::Call;
 using maya::cuda::enter;
 using maya::cuda::Needs;
+using maya::cuda::PendingWork;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
 using maya::cuda::with_stream;
@@ -28,6 +30,7 @@ CUresult wait_for_event(CUstream handle, CUevent event_handle, unsigned int flag
     // An event that was never recorded is no reason to wait.
     if (event->recorded.load(std::memory_order_acquire))
       stream.wait_until(event->time_ns.load(std::memory_order_relaxed));
+    PendingWork::stream_waits(stream, event->id);
     Recorder::get().event(maya::trace::fields::EventCallCall::kWait, event->id, stream.id(), false, 0, 0);
     return CUDA_SUCCESS;
   });
@@ -35,7 +38,7 @@ CUresult wait_for_event(CUstream handle, CUevent event_handle, unsigned int flag
 
 CUresult query(CUstream handle, bool per_thread) {
   return with_stream(handle, per_thread, true, [](Call& call, Stream& stream) {
-    const bool ready = stream.ready_ns() <= call.driver().virtual_now_ns();
+    const bool ready = !PendingWork::stream_busy(stream) && stream.ready_ns() <= call.driver().virtual_now_ns();
     if (!ready) call.driver().poll_again(kPoll_ns);
     Recorder::get().synchronization(Scope::kStreamQuery, stream.id(), ready,
                                     static_cast<uint32_t>(stream.context()->device), 0);
@@ -45,9 +48,10 @@ CUresult query(CUstream handle, bool per_thread) {
 
 CUresult synchronize(CUstream handle, bool per_thread) {
   return with_stream(handle, per_thread, true, [](Call& call, Stream& stream) {
+    const uint64_t own_ns = PendingWork::wait_stream(stream);
     const uint64_t waited_ns = call.driver().wait_until(stream.ready_ns());
     Recorder::get().synchronization(Scope::kStream, stream.id(), false, static_cast<uint32_t>(stream.context()->device),
-                                    waited_ns);
+                                    waited_ns, own_ns);
     return CUDA_SUCCESS;
   });
 }

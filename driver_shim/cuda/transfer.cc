@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "driver_shim/cuda/allocation.h"
+#include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "predictor/core/estimate.h"
 #include "trace_proto/writer.h"
@@ -80,6 +81,7 @@ void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asy
     case CopyKind::kPeer:
       break;
   }
+  if (waits) own_ns += PendingWork::wait_stream(stream);
   const uint64_t waited_ns = waits ? driver.wait_until(end_ns) : 0;
   Recorder::get().copy(kind, work.bytes, !waits, work.pageable, work.rows, stream.id(), entry_ns, own_ns, waited_ns);
 }
