@@ -3,7 +3,8 @@
 # full: torch with all of NVIDIA's wheels, transformers; lean: torch alone; numba: numba-cuda with NVIDIA's compilers.
 # models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, fms, litgpt: folders of packages to put before
 # those of models (PYTHONPATH): what published runs were measured with.
-# Without names: full lean numba.
+# frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
+# Without names: full lean numba frameworks torchtitan.
 set -euo pipefail
 root=${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}
 python=${MAYA_PYTHON:-python3}
@@ -12,6 +13,8 @@ torch=torch==2.15.0
 small="numpy sympy networkx jinja2 fsspec filelock typing_extensions setuptools>=77.0.3"
 # the same of the model libraries
 small_models="huggingface-hub==2.4.0 tokenizers==0.23.3 safetensors==0.8.0 regex pyyaml tqdm psutil packaging pillow requests pandas threadpoolctl pyarrow xxhash"
+# the same of the training frameworks
+small_frameworks="huggingface-hub==2.4.0 tokenizers==0.23.3 safetensors==0.8.0 regex pyyaml tqdm psutil packaging requests pydantic einops hjson msgpack ninja py-cpuinfo"
 requirements() {
   case $1 in
     full) echo "$torch numpy transformers==5.24.0 accelerate==1.15.0" ;;
@@ -21,32 +24,41 @@ requirements() {
     transformers-4.38) echo "--no-deps transformers==4.38.1 tokenizers==0.15.2 huggingface-hub==0.36.0" ;;
     fms) echo "--no-deps transformers==4.48.1 tokenizers==0.21.4 huggingface-hub==0.36.0 peft==0.15.2 accelerate==1.6.0 fms-acceleration==0.6.4" \
       "fms-acceleration-foak==0.7.4 fms-acceleration-peft==0.4.4 bitsandbytes==0.50.2 datasets==3.6.0 dill==0.3.8 multiprocess==0.70.16" ;;
+    frameworks) echo "--no-deps --no-build-isolation $torch transformers==5.24.0 accelerate==1.15.0 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0" \
+      "megatron-core==0.16.1 deepspeed==0.19.8" ;;
+    torchtitan) echo "--no-deps torchtitan==0.3.0 triton==3.9.0 torchdata==0.11.0 torch_checkpointing==0.1.1 spmd_types==0.2.3 datasets==4.7.0 dill==0.3.8" \
+      "multiprocess==0.70.16 huggingface-hub==1.33.0 pyarrow==25.0.0 pandas==2.3.3 xxhash==3.6.0 tyro==1.0.17 docstring-parser==0.17.0 typeguard==4.4.4" \
+      "tensorboard==2.20.0 protobuf==6.33.2 absl-py==2.5.1 python-dateutil==2.9.0.post0 six==1.17.0 pytz==2026.6 tzdata==2026.6 httpx==0.28.1" \
+      "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 fms litgpt" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 fms litgpt frameworks torchtitan" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"
-for name in "${@:-full lean numba}"; do
+for name in "${@:-full lean numba frameworks torchtitan}"; do
   for one in $name; do
     wanted="$($python --version) $(requirements "$one") $small"
     [ "$one" = models ] && wanted="$wanted $small_models"
+    [ "$one" = frameworks ] && wanted="$wanted $small_frameworks"
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [[ $one =~ ^(transformers-4.38|fms|litgpt)$ ]]; then
+    if [[ $one =~ ^(transformers-4.38|fms|litgpt|torchtitan)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else
       "$python" -m venv "$root/$one"
-      # shellcheck disable=SC2046
-      "$root/$one/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts $(requirements "$one")
       case $one in
         lean) more=$small ;;
         models) more="$small $small_models" ;;
+        frameworks) more="$small $small_frameworks" ;;
         *) more= ;;
       esac
+      # First the small ones: what is built here (deepspeed has no wheel) needs them.
       # shellcheck disable=SC2086
       [ -z "$more" ] || "$root/$one/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts $more
+      # shellcheck disable=SC2046
+      "$root/$one/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts $(requirements "$one")
     fi
     echo "$wanted" > "$root/$one/.requirements"
   done

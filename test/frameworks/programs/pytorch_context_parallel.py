@@ -1,0 +1,28 @@
+"""Context parallelism: every rank holds a piece of each sequence, attention passes keys and values round."""
+import torch
+import torch.nn.functional as F
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor.experimental import context_parallel
+from torch.distributed.tensor.experimental._attention import context_parallel_unshard, set_rotate_method
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from common import RANK, WORLD, finish, options, start
+
+BATCH, HEADS, SEQUENCE, HEAD, STEPS = 2, 4, 128, 64, 2
+a = options(rotate=["allgather", "alltoall"])
+device = start(a)
+mesh = init_device_mesh(a.device, (WORLD,), mesh_dim_names=("cp",))
+set_rotate_method(a.rotate)
+for step in range(STEPS):
+    q, k, v = (torch.randn(BATCH, HEADS, SEQUENCE, HEAD, dtype=torch.bfloat16).to(device) for _ in range(3))
+    positions = torch.arange(SEQUENCE).to(device)
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION), context_parallel(mesh, buffers=[q, k, v, positions], buffer_seq_dims=[2, 2, 2, 0]):
+        # Rank r of n holds the pieces r and 2n-1-r of 2n, so that causal attention is balanced.
+        piece = SEQUENCE // (2 * WORLD)
+        expected = [p for i in (RANK, 2 * WORLD - 1 - RANK) for p in range(i * piece, (i + 1) * piece)]
+        assert positions.tolist() == expected, positions
+        q, k, v = (x.requires_grad_() for x in (q, k, v))
+        F.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
+        (whole,) = context_parallel_unshard(mesh, [positions], [0])
+        assert whole.tolist() == list(range(SEQUENCE)), whole
+finish(f"context parallel {a.rotate}")
