@@ -26,6 +26,12 @@ Parameter reduction(uint32_t config, uint32_t total, uint32_t element, uint32_t 
   return made;
 }
 
+// ReduceOp<long, MaxOps<long>, unsigned int, long, 4, 4>: values and indices.
+const char* const kMaximumAndIndexLong =
+    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_6MaxOpsIlEEjlLi4ELi4EEEEEvT1_";
+const char* const kNormTwoFloat =
+    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_10NormTwoOpsIfffLb1EEEjfLi4ELi4EEEEEvT1_";
+
 }  // namespace
 
 TEST_CASE("sum over known elements", "[effects]") {
@@ -79,4 +85,34 @@ TEST_CASE("garbage in the argument is harmless", "[effects]") {
     damaged.at(offset, 0xffffffffu);
     sum.launch(*memory, {damaged});
   }
+}
+
+TEST_CASE("maximum with its index: the first of equal ones", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), values = allocate(*memory, 512), indices = allocate(*memory, 512);
+  put<int64_t>(*memory, in, {3, 9, 9, 5, 1, 2});
+  const TestKernel maximum(kMaximumAndIndexLong, {{0, 1064}});
+  Parameter parameter = reduction(24, 1064, 8, 3, 2, in, values);
+  parameter.at(1064 - 48, indices).at(1064 - 4, 2);
+  maximum.launch(*memory, {parameter});
+  CHECK(get<int64_t>(*memory, values, 2) == std::vector<int64_t>{9, 5});
+  CHECK(get<int64_t>(*memory, indices, 2) == std::vector<int64_t>{1, 0});
+}
+
+TEST_CASE("a part of a split reduction with a base index is not computed", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), values = allocate(*memory, 512);
+  put<int64_t>(*memory, in, {3, 9, 9});
+  Parameter parameter = reduction(24, 1064, 8, 3, 1, in, values);
+  parameter.at(1064 - 16, int64_t{3});
+  TestKernel(kMaximumAndIndexLong, {{0, 1064}}).launch(*memory, {parameter});
+  CHECK_FALSE(memory->known(values, 8));
+}
+
+TEST_CASE("norm of 3 and 4 is 5", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {3, -4});
+  TestKernel(kNormTwoFloat, {{0, 1048}}).launch(*memory, {reduction(8, 1048, 4, 2, 1, in, out)});
+  CHECK(get<float>(*memory, out, 1)[0] == 5);
 }

@@ -30,7 +30,8 @@ TEST_CASE("only the list with results becomes unknown, to the exact extent, and 
   std::vector<Address> tensors;
   for (int i = 0; i < 5; ++i) {
     tensors.push_back(allocate(*memory, 512));
-    put<float>(*memory, tensors.back(), std::vector<float>(8, 1));
+    // Of the sources only the first value is known, so nothing can be computed.
+    put<float>(*memory, tensors.back(), std::vector<float>(i < 2 ? 1 : 8, 1));
   }
   const TestKernel copy(kCopyLists, {{0, 24200}, {24200, 1}, {24201, 1}});
   // Two tensors in this launch; the third entry is left over from an earlier one.
@@ -38,8 +39,8 @@ TEST_CASE("only the list with results becomes unknown, to the exact extent, and 
               {metadata({{tensors[0], tensors[1]}, {tensors[2], tensors[3], tensors[4]}}, {2, 8, 8}, {0, 1, 1}),
                Parameter(), Parameter()},
               3);
-  CHECK(memory->known(tensors[0], 32));
-  CHECK(memory->known(tensors[1], 32));
+  CHECK(memory->known(tensors[0], 4));
+  CHECK(memory->known(tensors[1], 4));
   CHECK_FALSE(memory->known(tensors[2] + 4, 4));
   CHECK(memory->known(tensors[2] + 8, 24));
   CHECK_FALSE(memory->known(tensors[3] + 28, 4));
@@ -52,4 +53,18 @@ TEST_CASE("block numbers that make no sense are harmless", "[effects]") {
   const TestKernel copy(kCopyLists, {{0, 24200}, {24200, 1}, {24201, 1}});
   copy.launch(*memory, {metadata({{a}, {a}}, {-1}, {0xffff}), Parameter(), Parameter()}, 1);
   copy.launch(*memory, {metadata({{a}, {a}}, {1ll << 62}, {0}), Parameter(), Parameter()}, 0x7fffffff);
+}
+
+TEST_CASE("lists of known tensors are computed, each on its own", "[effects]") {
+  auto memory = make_memory();
+  std::vector<Address> tensors;
+  for (int i = 0; i < 4; ++i) tensors.push_back(allocate(*memory, 512));
+  put<float>(*memory, tensors[0], {1.5f, -2});
+  put<float>(*memory, tensors[3], {7, 7});
+  const TestKernel copy(kCopyLists, {{0, 24200}, {24200, 1}, {24201, 1}});
+  copy.launch(
+      *memory,
+      {metadata({{tensors[0], tensors[1]}, {tensors[2], tensors[3]}}, {2, 2}, {0, 1}), Parameter(), Parameter()}, 2);
+  CHECK(get<float>(*memory, tensors[2], 2) == std::vector<float>{1.5f, -2});
+  CHECK_FALSE(memory->known(tensors[3], 4));
 }
