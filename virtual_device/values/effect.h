@@ -18,58 +18,45 @@ namespace maya::device {
 inline constexpr uint64_t kMaximumComputed_bytes = 64 << 10;
 
 class Effect {
-public:
+ public:
   virtual ~Effect() = default;
-  virtual void apply(const Launch &launch, Memory &memory) const = 0;
+  virtual void apply(const Launch& launch, Memory& memory) const = 0;
 };
 
 // Reads a value at an offset of a parameter. The caller has checked the layout.
 template <typename T>
-T argument(const Launch &launch, uint32_t parameter, uint32_t offset = 0) {
+T argument(const Launch& launch, uint32_t parameter, uint32_t offset = 0) {
   T value;
-  std::memcpy(&value,
-              static_cast<const uint8_t *>(launch.arguments[parameter]) +
-                  offset,
-              sizeof(value));
+  std::memcpy(&value, static_cast<const uint8_t*>(launch.arguments[parameter]) + offset, sizeof(value));
   return value;
 }
 
-inline const uint8_t *argument_bytes(const Launch &launch, uint32_t parameter,
-                                     uint32_t offset = 0) {
-  return static_cast<const uint8_t *>(launch.arguments[parameter]) + offset;
+inline const uint8_t* argument_bytes(const Launch& launch, uint32_t parameter, uint32_t offset = 0) {
+  return static_cast<const uint8_t*>(launch.arguments[parameter]) + offset;
 }
 
 // True when every byte of the range is known; cheap when nothing near is.
-inline bool all_known(const Memory &memory, Address address, uint64_t bytes) {
-  return bytes == 0 ||
-         (memory.in_device_range(address) && memory.maybe_known(address) &&
-          memory.known(address, bytes));
+inline bool all_known(const Memory& memory, Address address, uint64_t bytes) {
+  return bytes == 0 || (memory.in_device_range(address) && memory.maybe_known(address) && memory.known(address, bytes));
 }
 
 // Reads a range of which every byte is known into *out. False otherwise, and
 // for more than kMaximumComputed_bytes.
-inline bool read_known(const Memory &memory, Address address, uint64_t bytes,
-                       std::vector<uint8_t> *out) {
-  if (bytes > kMaximumComputed_bytes || !all_known(memory, address, bytes))
-    return false;
+inline bool read_known(const Memory& memory, Address address, uint64_t bytes, std::vector<uint8_t>* out) {
+  if (bytes > kMaximumComputed_bytes || !all_known(memory, address, bytes)) return false;
   out->resize(bytes);
-  return bytes == 0 ||
-         memory.read(out->data(), address, bytes) == MemoryStatus::kOk;
+  return bytes == 0 || memory.read(out->data(), address, bytes) == MemoryStatus::kOk;
 }
 
 // Writes a computed result. A single one goes in as a fill, which keeps it
 // apart from known bytes behind it that are left over from an earlier use of
 // the memory (see Memory::make_unknown_around_values).
-inline MemoryStatus write_result(Memory &memory, Address address,
-                                 const void *bytes, uint64_t count) {
+inline MemoryStatus write_result(Memory& memory, Address address, const void* bytes, uint64_t count) {
   if (count > 4 || (count & (count - 1)) != 0) {
-    if (count != 8)
-      return memory.write(address, bytes, count);
+    if (count != 8) return memory.write(address, bytes, count);
     const MemoryStatus status = write_result(memory, address, bytes, 4);
-    return status != MemoryStatus::kOk
-               ? status
-               : write_result(memory, address + 4,
-                              static_cast<const uint8_t *>(bytes) + 4, 4);
+    return status != MemoryStatus::kOk ? status
+                                       : write_result(memory, address + 4, static_cast<const uint8_t*>(bytes) + 4, 4);
   }
   uint32_t value = 0;
   std::memcpy(&value, bytes, count);
@@ -81,42 +68,32 @@ void count_computed();
 void count_made_unknown();
 
 // Makes the range unknown unless nothing near it is known.
-inline void forget(Memory &memory, Address address, uint64_t bytes) {
-  if (!memory.in_device_range(address) || !memory.maybe_known(address))
-    return;
+inline void forget(Memory& memory, Address address, uint64_t bytes) {
+  if (!memory.in_device_range(address) || !memory.maybe_known(address)) return;
   memory.make_unknown(address, bytes);
   count_made_unknown();
 }
 
 // The families. Each returns null when the kernel is none of its own or its
 // parameters are not laid out as expected; *scalars then is left alone.
-std::unique_ptr<Effect>
-make_elementwise_effect(const KernelInfo &kernel, const KernelName &name,
-                        std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect> make_index_effect(const KernelInfo &kernel,
-                                          const KernelName &name,
-                                          std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect> make_reduction_effect(const KernelInfo &kernel,
-                                              const KernelName &name,
-                                              std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect>
-make_concatenation_effect(const KernelInfo &kernel, const KernelName &name,
-                          std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect> make_gather_effect(const KernelInfo &kernel,
-                                           const KernelName &name,
-                                           std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect> make_scan_effect(const KernelInfo &kernel,
-                                         const KernelName &name,
-                                         std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect>
-make_tensor_list_effect(const KernelInfo &kernel, const KernelName &name,
-                        std::vector<ScalarSlot> *scalars);
-std::unique_ptr<Effect>
-make_loss_scale_effect(const KernelInfo &kernel, const KernelName &name,
-                       std::vector<ScalarSlot> *scalars);
+std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const KernelName& name,
+                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_index_effect(const KernelInfo& kernel, const KernelName& name,
+                                          std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_reduction_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_concatenation_effect(const KernelInfo& kernel, const KernelName& name,
+                                                  std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_gather_effect(const KernelInfo& kernel, const KernelName& name,
+                                           std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_scan_effect(const KernelInfo& kernel, const KernelName& name,
+                                         std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const KernelName& name,
+                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const KernelName& name,
+                                               std::vector<ScalarSlot>* scalars);
 // Any kernel: what its pointers may reach.
-std::unique_ptr<Effect> make_pointer_effect(const KernelInfo &kernel,
-                                            const KernelName &name,
-                                            std::vector<ScalarSlot> *scalars);
+std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars);
 
-} // namespace maya::device
+}  // namespace maya::device

@@ -26,8 +26,7 @@ constexpr uint32_t kMaximumTensors = 8;
 // complex types are rare.
 constexpr uint32_t kUnknownElement_bytes = 8;
 
-constexpr uint32_t kHostPointer_bytes =
-    8; // at the end of an extended lambda with captures
+constexpr uint32_t kHostPointer_bytes = 8;  // at the end of an extended lambda with captures
 
 uint32_t align8(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -39,28 +38,23 @@ struct Layout {
   uint32_t tensors = 0;
   uint32_t outputs = 1;
   Place data, function;
-  bool strided = false; // an OffsetCalculator<tensors> stands at calculator
+  bool strided = false;  // an OffsetCalculator<tensors> stands at calculator
   Place calculator;
-  bool trivial = true;   // offsets are the linear index
-  bool converts = false; // types of memory stand at input_types, output_type
+  bool trivial = true;    // offsets are the linear index
+  bool converts = false;  // types of memory stand at input_types, output_type
   Place input_types, output_type;
 };
 
 class ElementwiseEffect : public Effect {
-public:
-  ElementwiseEffect(const Layout &layout, std::optional<Functor> functor,
-                    uint32_t output_bytes)
+ public:
+  ElementwiseEffect(const Layout& layout, std::optional<Functor> functor, uint32_t output_bytes)
       : layout_(layout), functor_(functor), output_bytes_(output_bytes) {}
 
-  void apply(const Launch &launch, Memory &memory) const override {
+  void apply(const Launch& launch, Memory& memory) const override {
     const auto count = argument<int32_t>(launch, 0);
-    if (count <= 0)
-      return;
+    if (count <= 0) return;
     Address data[kMaximumTensors];
-    std::memcpy(
-        data,
-        argument_bytes(launch, layout_.data.parameter, layout_.data.offset),
-        8 * layout_.tensors);
+    std::memcpy(data, argument_bytes(launch, layout_.data.parameter, layout_.data.offset), 8 * layout_.tensors);
     if (functor_ && layout_.outputs == 1 && may_compute(data, memory) &&
         compute(launch, memory, static_cast<uint64_t>(count), data))
       return;
@@ -69,115 +63,82 @@ public:
         forget_output(launch, memory, count, i, data[i]);
   }
 
-private:
-  bool may_compute(const Address *data, const Memory &memory) const {
+ private:
+  bool may_compute(const Address* data, const Memory& memory) const {
     for (uint32_t i = 1; i < layout_.tensors; ++i)
-      if (!memory.in_device_range(data[i]) || !memory.maybe_known(data[i]))
-        return false;
+      if (!memory.in_device_range(data[i]) || !memory.maybe_known(data[i])) return false;
     return memory.in_device_range(data[0]);
   }
 
-  ElementType type_of(const Launch &launch, uint32_t tensor) const {
-    if (!layout_.converts)
-      return tensor == 0 ? functor_->result_type
-                         : functor_->input_types[tensor - 1];
-    const Place &place =
-        tensor == 0 ? layout_.output_type : layout_.input_types;
+  ElementType type_of(const Launch& launch, uint32_t tensor) const {
+    if (!layout_.converts) return tensor == 0 ? functor_->result_type : functor_->input_types[tensor - 1];
+    const Place& place = tensor == 0 ? layout_.output_type : layout_.input_types;
     const uint32_t index = tensor == 0 ? 0 : tensor - 1;
-    return element_type_of_scalar(
-        *argument_bytes(launch, place.parameter, place.offset + index));
+    return element_type_of_scalar(*argument_bytes(launch, place.parameter, place.offset + index));
   }
 
-  uint32_t output_bytes(const Launch &launch) const {
-    if (!layout_.converts)
-      return output_bytes_;
-    const auto type = element_type_of_scalar(*argument_bytes(
-        launch, layout_.output_type.parameter, layout_.output_type.offset));
-    return type == ElementType::kNone ? kUnknownElement_bytes
-                                      : element_bytes(type);
+  uint32_t output_bytes(const Launch& launch) const {
+    if (!layout_.converts) return output_bytes_;
+    const auto type =
+        element_type_of_scalar(*argument_bytes(launch, layout_.output_type.parameter, layout_.output_type.offset));
+    return type == ElementType::kNone ? kUnknownElement_bytes : element_bytes(type);
   }
 
-  void forget_output(const Launch &launch, Memory &memory, int32_t count,
-                     uint32_t tensor, Address address) const {
+  void forget_output(const Launch& launch, Memory& memory, int32_t count, uint32_t tensor, Address address) const {
     const uint64_t bytes = output_bytes(launch);
     if (layout_.strided) {
-      const Offsets offsets(argument_bytes(launch, layout_.calculator.parameter,
-                                           layout_.calculator.offset),
+      const Offsets offsets(argument_bytes(launch, layout_.calculator.parameter, layout_.calculator.offset),
                             layout_.tensors);
-      if (offsets.valid())
-        return forget(
-            memory, address,
-            offsets.span(static_cast<uint64_t>(count), tensor, bytes));
+      if (offsets.valid()) return forget(memory, address, offsets.span(static_cast<uint64_t>(count), tensor, bytes));
     }
-    if (layout_.trivial)
-      return forget(memory, address, static_cast<uint64_t>(count) * bytes);
+    if (layout_.trivial) return forget(memory, address, static_cast<uint64_t>(count) * bytes);
     forget(memory, address, memory.bytes_to_end(address));
   }
 
   // False when the result must be taken as unknown.
-  bool compute(const Launch &launch, Memory &memory, uint64_t count,
-               const Address *data) const {
-    if (!layout_.trivial && !layout_.strided)
-      return false;
+  bool compute(const Launch& launch, Memory& memory, uint64_t count, const Address* data) const {
+    if (!layout_.trivial && !layout_.strided) return false;
     ElementType types[kMaximumTensors];
     uint64_t total = 0;
     for (uint32_t i = 0; i < layout_.tensors; ++i) {
       types[i] = type_of(launch, i);
-      if (!is_computable(types[i]))
-        return false;
+      if (!is_computable(types[i])) return false;
       total += count * element_bytes(types[i]);
     }
-    const uint8_t *object = argument_bytes(launch, layout_.function.parameter,
-                                           layout_.function.offset);
+    const uint8_t* object = argument_bytes(launch, layout_.function.parameter, layout_.function.offset);
     if (functor_->operation == ElementOperation::kFill && layout_.trivial)
       return fill(memory, data[0], types[0], count, object);
-    if (total > kMaximumComputed_bytes)
-      return false;
+    if (total > kMaximumComputed_bytes) return false;
 
     std::optional<Offsets> offsets;
     if (layout_.strided) {
-      offsets.emplace(argument_bytes(launch, layout_.calculator.parameter,
-                                     layout_.calculator.offset),
-                      layout_.tensors);
-      if (!offsets->valid())
-        return false;
+      offsets.emplace(argument_bytes(launch, layout_.calculator.parameter, layout_.calculator.offset), layout_.tensors);
+      if (!offsets->valid()) return false;
     }
     std::vector<uint8_t> inputs[kMaximumTensors];
     for (uint32_t i = 1; i < layout_.tensors; ++i) {
       const uint64_t bytes = element_bytes(types[i]);
-      const uint64_t span =
-          offsets ? offsets->span(count, i, bytes) : count * bytes;
-      if (span > kMaximumComputed_bytes || !all_known(memory, data[i], span))
-        return false;
+      const uint64_t span = offsets ? offsets->span(count, i, bytes) : count * bytes;
+      if (span > kMaximumComputed_bytes || !all_known(memory, data[i], span)) return false;
       inputs[i].resize(span);
-      if (memory.read(inputs[i].data(), data[i], span) != MemoryStatus::kOk)
-        return false;
+      if (memory.read(inputs[i].data(), data[i], span) != MemoryStatus::kOk) return false;
     }
     const uint64_t output = element_bytes(types[0]);
     std::vector<uint8_t> results(count * output);
     for (uint64_t k = 0; k < count; ++k) {
       Number values[kMaximumInputs], result;
       for (uint32_t i = 1; i < layout_.tensors; ++i) {
-        const uint64_t where =
-            offsets ? offsets->at(k, i) : k * element_bytes(types[i]);
-        values[i - 1] =
-            convert_number(load_number(inputs[i].data() + where, types[i]),
-                           functor_->input_types[i - 1]);
+        const uint64_t where = offsets ? offsets->at(k, i) : k * element_bytes(types[i]);
+        values[i - 1] = convert_number(load_number(inputs[i].data() + where, types[i]), functor_->input_types[i - 1]);
       }
-      if (!apply_functor(*functor_, object, values, &result))
-        return false;
-      store_number(convert_number(result, functor_->result_type), types[0],
-                   results.data() + k * output);
+      if (!apply_functor(*functor_, object, values, &result)) return false;
+      store_number(convert_number(result, functor_->result_type), types[0], results.data() + k * output);
     }
     if (!offsets || offsets->dense(0, output)) {
-      if (write_result(memory, data[0], results.data(), results.size()) !=
-          MemoryStatus::kOk)
-        return false;
+      if (write_result(memory, data[0], results.data(), results.size()) != MemoryStatus::kOk) return false;
     } else {
       for (uint64_t k = 0; k < count; ++k)
-        if (write_result(memory, data[0] + offsets->at(k, 0),
-                         results.data() + k * output,
-                         output) != MemoryStatus::kOk)
+        if (write_result(memory, data[0] + offsets->at(k, 0), results.data() + k * output, output) != MemoryStatus::kOk)
           return false;
     }
     count_computed();
@@ -186,19 +147,16 @@ private:
 
   // A fill of any size is kept as a range; zeros beyond the limit need not even
   // that, since unknown bytes read as zero.
-  bool fill(Memory &memory, Address address, ElementType type, uint64_t count,
-            const uint8_t *object) const {
+  bool fill(Memory& memory, Address address, ElementType type, uint64_t count, const uint8_t* object) const {
     Number value;
-    if (!apply_functor(*functor_, object, nullptr, &value))
-      return false;
+    if (!apply_functor(*functor_, object, nullptr, &value)) return false;
     uint8_t pattern[8] = {};
     store_number(convert_number(value, functor_->result_type), type, pattern);
     const uint32_t bytes = element_bytes(type);
     uint32_t low, high;
     std::memcpy(&low, pattern, sizeof(low));
     std::memcpy(&high, pattern + 4, sizeof(high));
-    if (low == 0 && high == 0 && count * bytes > kMaximumComputed_bytes)
-      return false;
+    if (low == 0 && high == 0 && count * bytes > kMaximumComputed_bytes) return false;
     MemoryStatus status;
     if (bytes < 8) {
       status = memory.fill(address, low, bytes, count);
@@ -208,12 +166,10 @@ private:
       return false;
     } else {
       std::vector<uint8_t> values(count * 8);
-      for (uint64_t k = 0; k < count; ++k)
-        std::memcpy(values.data() + 8 * k, pattern, 8);
+      for (uint64_t k = 0; k < count; ++k) std::memcpy(values.data() + 8 * k, pattern, 8);
       status = write_result(memory, address, values.data(), values.size());
     }
-    if (status != MemoryStatus::kOk)
-      return false;
+    if (status != MemoryStatus::kOk) return false;
     count_computed();
     return true;
   }
@@ -226,12 +182,9 @@ private:
 // The n of "std::array<char*, 3ul>"; 0 when the text is something else.
 uint32_t pointer_count(std::string_view text) {
   constexpr std::string_view kStart = "std::array<char*, ";
-  if (!text.starts_with(kStart) || text.size() < kStart.size() + 1)
-    return 0;
+  if (!text.starts_with(kStart) || text.size() < kStart.size() + 1) return 0;
   const int digit = text[kStart.size()] - '0';
-  return digit >= 1 && digit <= static_cast<int>(kMaximumTensors)
-             ? static_cast<uint32_t>(digit)
-             : 0;
+  return digit >= 1 && digit <= static_cast<int>(kMaximumTensors) ? static_cast<uint32_t>(digit) : 0;
 }
 
 // What can be seen of a function object that is not known: how many tensors it
@@ -248,25 +201,20 @@ Guess guess_function(std::string_view function) {
   if (lambda_arguments(function, &types)) {
     guess.tensors = static_cast<uint32_t>(types.size()) + 1;
     uint32_t bytes = 0;
-    for (const std::string_view type : types)
-      bytes = std::max(bytes, element_bytes(element_type(type)));
-    if (bytes != 0)
-      guess.output_bytes = bytes;
+    for (const std::string_view type : types) bytes = std::max(bytes, element_bytes(element_type(type)));
+    if (bytes != 0) guess.output_bytes = bytes;
     return guess;
   }
   const std::string_view base = template_base(function);
   types = template_arguments(function);
   const auto wide_as = [&](size_t index) {
-    const uint32_t bytes =
-        index < types.size() ? element_bytes(element_type(types[index])) : 0;
-    if (bytes != 0)
-      guess.output_bytes = bytes;
+    const uint32_t bytes = index < types.size() ? element_bytes(element_type(types[index])) : 0;
+    if (bytes != 0) guess.output_bytes = bytes;
   };
   if (base.ends_with("::BinaryFunctor")) {
     guess.tensors = 3;
     wide_as(2);
-  } else if (base.ends_with("::AUnaryFunctor") ||
-             base.ends_with("::BUnaryFunctor")) {
+  } else if (base.ends_with("::AUnaryFunctor") || base.ends_with("::BUnaryFunctor")) {
     guess.tensors = 2;
     wide_as(2);
   } else if (base.ends_with("::FillFunctor")) {
@@ -275,8 +223,7 @@ Guess guess_function(std::string_view function) {
   } else if (base.ends_with("::CUDAFunctor_add")) {
     guess.tensors = 3;
     wide_as(0);
-  } else if (base.ends_with("::CUDAFunctorOnSelf_add") ||
-             base.ends_with("::CUDAFunctorOnOther_add")) {
+  } else if (base.ends_with("::CUDAFunctorOnSelf_add") || base.ends_with("::CUDAFunctorOnOther_add")) {
     guess.tensors = 2;
     wide_as(0);
   }
@@ -285,36 +232,30 @@ Guess guess_function(std::string_view function) {
 
 // Bytes of LoadWithCast<n> and StoreWithCast<n>: n ScalarTypes of one byte,
 // then n sizes of four.
-uint32_t cast_bytes(uint32_t tensors) {
-  return (tensors + 3) / 4 * 4 + 4 * tensors;
-}
+uint32_t cast_bytes(uint32_t tensors) { return (tensors + 3) / 4 * 4 + 4 * tensors; }
 
-bool has_size(const KernelInfo &kernel, size_t parameter, uint32_t size) {
-  return parameter < kernel.parameters.size() &&
-         kernel.parameters[parameter].size == size;
+bool has_size(const KernelInfo& kernel, size_t parameter, uint32_t size) {
+  return parameter < kernel.parameters.size() && kernel.parameters[parameter].size == size;
 }
 
 // vectorized, unrolled and unrolled with several outputs: N, f, data, and for
 // the unrolled ones four more.
-bool flat_layout(const KernelInfo &kernel, std::string_view array,
-                 uint32_t outputs, bool unrolled, std::string_view loader,
-                 Layout *layout) {
+bool flat_layout(const KernelInfo& kernel, std::string_view array, uint32_t outputs, bool unrolled,
+                 std::string_view loader, Layout* layout) {
   layout->tensors = pointer_count(array);
   layout->outputs = outputs;
-  if (layout->tensors < outputs || layout->tensors == 0)
-    return false;
-  if (kernel.parameters.size() != (unrolled ? 7u : 3u) ||
-      !has_size(kernel, 0, 4) || !has_size(kernel, 2, 8 * layout->tensors))
+  if (layout->tensors < outputs || layout->tensors == 0) return false;
+  if (kernel.parameters.size() != (unrolled ? 7u : 3u) || !has_size(kernel, 0, 4) ||
+      !has_size(kernel, 2, 8 * layout->tensors))
     return false;
   layout->function = {1, 0};
   layout->data = {2, 0};
-  if (!unrolled)
-    return true;
+  if (!unrolled) return true;
   layout->trivial = has_size(kernel, 3, 1) && has_size(kernel, 4, 1);
   if (template_base(loader) == "at::native::memory::LoadWithCast") {
     const uint32_t inputs = layout->tensors - outputs;
-    layout->converts = has_size(kernel, 5, cast_bytes(std::max(inputs, 1u))) &&
-                       has_size(kernel, 6, cast_bytes(outputs));
+    layout->converts =
+        has_size(kernel, 5, cast_bytes(std::max(inputs, 1u))) && has_size(kernel, 6, cast_bytes(outputs));
     layout->input_types = {5, 0};
     layout->output_type = {6, 0};
     return layout->converts;
@@ -325,21 +266,15 @@ bool flat_layout(const KernelInfo &kernel, std::string_view array,
 // The function object inside
 // "at::native::gpu_kernel_impl_nocast<F>(...)::{lambda(int)#1}", and whether
 // types are converted.
-bool wrapped_function(std::string_view lambda, std::string_view *function,
-                      bool *converts) {
-  for (const std::string_view wrapper : {"at::native::gpu_kernel_impl_nocast<",
-                                         "at::native::gpu_kernel_impl<"}) {
-    if (!lambda.starts_with(wrapper))
-      continue;
+bool wrapped_function(std::string_view lambda, std::string_view* function, bool* converts) {
+  for (const std::string_view wrapper : {"at::native::gpu_kernel_impl_nocast<", "at::native::gpu_kernel_impl<"}) {
+    if (!lambda.starts_with(wrapper)) continue;
     int depth = 1;
     for (size_t i = wrapper.size(); i < lambda.size(); ++i) {
       const char c = lambda[i];
-      if (c == '<' || c == '(' || c == '{')
-        ++depth;
-      if ((c == '>' && lambda[i - 1] != '-') || c == ')' || c == '}')
-        --depth;
-      if (depth != 0)
-        continue;
+      if (c == '<' || c == '(' || c == '{') ++depth;
+      if ((c == '>' && lambda[i - 1] != '-') || c == ')' || c == '}') --depth;
+      if (depth != 0) continue;
       *function = lambda.substr(wrapper.size(), i - wrapper.size());
       *converts = wrapper == "at::native::gpu_kernel_impl<";
       return true;
@@ -351,26 +286,20 @@ bool wrapped_function(std::string_view lambda, std::string_view *function,
 // elementwise_kernel: N and the capturing lambda. Without a known function
 // object of the expected size nothing is computed, but the output still stands
 // where it does.
-bool strided_layout(const KernelInfo &kernel, std::string_view function,
-                    bool converts, Layout *layout,
-                    std::optional<Functor> *functor) {
-  if (kernel.parameters.size() != 2 || !has_size(kernel, 0, 4))
-    return false;
+bool strided_layout(const KernelInfo& kernel, std::string_view function, bool converts, Layout* layout,
+                    std::optional<Functor>* functor) {
+  if (kernel.parameters.size() != 2 || !has_size(kernel, 0, 4)) return false;
   *functor = parse_functor(function);
-  layout->tensors =
-      *functor ? (*functor)->inputs + 1u : guess_function(function).tensors;
-  if (layout->tensors == 0 || layout->tensors > kMaximumTensors)
-    return false;
+  layout->tensors = *functor ? (*functor)->inputs + 1u : guess_function(function).tensors;
+  if (layout->tensors == 0 || layout->tensors > kMaximumTensors) return false;
   layout->strided = true;
   layout->trivial = false;
   layout->calculator = {1, 0};
   layout->data = {1, align8(offset_calculator_bytes(layout->tensors))};
   layout->function = {1, layout->data.offset + 8 * layout->tensors};
   const uint32_t size = kernel.parameters[1].size;
-  if (layout->function.offset > size)
-    return false;
-  if (!*functor)
-    return true;
+  if (layout->function.offset > size) return false;
+  if (!*functor) return true;
   uint32_t end = layout->function.offset + (*functor)->bytes;
   if (converts) {
     layout->converts = true;
@@ -378,8 +307,7 @@ bool strided_layout(const KernelInfo &kernel, std::string_view function,
     layout->input_types = {1, end + 1};
     end += layout->tensors;
   }
-  if (size == align8(end) + kHostPointer_bytes)
-    return true;
+  if (size == align8(end) + kHostPointer_bytes) return true;
   layout->converts = false;
   functor->reset();
   return true;
@@ -387,54 +315,42 @@ bool strided_layout(const KernelInfo &kernel, std::string_view function,
 
 // MemoryAccess.cuh: LoadWithCast<n> and StoreWithCast<n>{ScalarType types[n]
 // (one byte each); uint32_t element sizes[n]}: how wide the tensors really are.
-void add_cast_sizes(const KernelInfo &kernel, std::string_view type,
-                    uint16_t parameter, std::vector<ScalarSlot> *scalars) {
+void add_cast_sizes(const KernelInfo& kernel, std::string_view type, uint16_t parameter,
+                    std::vector<ScalarSlot>* scalars) {
   constexpr uint32_t kMostTensors = 3;
   const auto arguments = template_arguments(type);
-  if (type.find("WithCast<") == std::string_view::npos || arguments.empty() ||
-      arguments[0].size() != 1)
-    return;
+  if (type.find("WithCast<") == std::string_view::npos || arguments.empty() || arguments[0].size() != 1) return;
   const auto tensors = static_cast<uint32_t>(arguments[0][0] - '0');
   const uint32_t first = (tensors + 3) / 4 * 4;
-  if (tensors == 0 || tensors > kMostTensors ||
-      !has_size(kernel, parameter, first + 4 * tensors))
-    return;
-  for (uint32_t i = 0; i < tensors; ++i)
-    scalars->push_back({parameter, static_cast<uint16_t>(first + 4 * i), 0, 4});
+  if (tensors == 0 || tensors > kMostTensors || !has_size(kernel, parameter, first + 4 * tensors)) return;
+  for (uint32_t i = 0; i < tensors; ++i) scalars->push_back({parameter, static_cast<uint16_t>(first + 4 * i), 0, 4});
 }
 
-} // namespace
+}  // namespace
 
-std::unique_ptr<Effect>
-make_elementwise_effect(const KernelInfo &kernel, const KernelName &name,
-                        std::vector<ScalarSlot> *scalars) {
+std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const KernelName& name,
+                                                std::vector<ScalarSlot>* scalars) {
   constexpr std::string_view kNamespace = "at::native::";
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  if (!name.function.starts_with(kNamespace))
-    return nullptr;
-  std::string_view family =
-      std::string_view(name.function).substr(kNamespace.size());
-  if (family.starts_with(kAnonymous))
-    family.remove_prefix(kAnonymous.size());
-  const auto &arguments = name.template_arguments;
+  if (!name.function.starts_with(kNamespace)) return nullptr;
+  std::string_view family = std::string_view(name.function).substr(kNamespace.size());
+  if (family.starts_with(kAnonymous)) family.remove_prefix(kAnonymous.size());
+  const auto& arguments = name.template_arguments;
   Layout layout;
   std::string_view function;
   std::optional<Functor> functor;
   if (family == "vectorized_elementwise_kernel" && arguments.size() >= 3) {
     function = arguments[1];
-    if (!flat_layout(kernel, arguments[2], 1, false, {}, &layout))
-      return nullptr;
+    if (!flat_layout(kernel, arguments[2], 1, false, {}, &layout)) return nullptr;
   } else if (family == "unrolled_elementwise_kernel" && arguments.size() == 7) {
     function = arguments[0];
-    if (!flat_layout(kernel, arguments[1], 1, true, arguments[5], &layout))
-      return nullptr;
-  } else if (family == "unrolled_elementwise_kernel_for_multi_outputs" &&
-             arguments.size() == 5 && arguments[0].size() == 1) {
+    if (!flat_layout(kernel, arguments[1], 1, true, arguments[5], &layout)) return nullptr;
+  } else if (family == "unrolled_elementwise_kernel_for_multi_outputs" && arguments.size() == 5 &&
+             arguments[0].size() == 1) {
     const auto outputs = static_cast<uint32_t>(arguments[0][0] - '0');
     layout.tensors = pointer_count(arguments[2]);
     layout.outputs = outputs;
-    if (outputs == 0 || layout.tensors < outputs ||
-        kernel.parameters.size() != 5 ||
+    if (outputs == 0 || layout.tensors < outputs || kernel.parameters.size() != 5 ||
         !has_size(kernel, 2, 8 * layout.tensors))
       return nullptr;
     layout.data = {2, 0};
@@ -442,10 +358,8 @@ make_elementwise_effect(const KernelInfo &kernel, const KernelName &name,
     function = arguments[1];
   } else if (family == "elementwise_kernel" && arguments.size() == 3) {
     bool converts = false;
-    if (!wrapped_function(arguments[2], &function, &converts))
-      return nullptr;
-    if (!strided_layout(kernel, function, converts, &layout, &functor))
-      return nullptr;
+    if (!wrapped_function(arguments[2], &function, &converts)) return nullptr;
+    if (!strided_layout(kernel, function, converts, &layout, &functor)) return nullptr;
     const uint32_t bytes = functor    ? element_bytes(functor->result_type)
                            : converts ? kUnknownElement_bytes
                                       : guess_function(function).output_bytes;
@@ -456,11 +370,8 @@ make_elementwise_effect(const KernelInfo &kernel, const KernelName &name,
   }
   functor = parse_functor(function);
   // A layout that is not the expected one: nothing is computed.
-  if (functor && (functor->inputs + 1u != layout.tensors ||
-                  !has_size(kernel, 1, functor->bytes)))
-    functor.reset();
-  const uint32_t bytes = functor ? element_bytes(functor->result_type)
-                                 : guess_function(function).output_bytes;
+  if (functor && (functor->inputs + 1u != layout.tensors || !has_size(kernel, 1, functor->bytes))) functor.reset();
+  const uint32_t bytes = functor ? element_bytes(functor->result_type) : guess_function(function).output_bytes;
   scalars->push_back({0, 0, 0, 4});
   if (arguments.size() == 7 && family == "unrolled_elementwise_kernel") {
     add_cast_sizes(kernel, arguments[5], 5, scalars);
@@ -469,4 +380,4 @@ make_elementwise_effect(const KernelInfo &kernel, const KernelName &name,
   return std::make_unique<ElementwiseEffect>(layout, functor, bytes);
 }
 
-} // namespace maya::device
+}  // namespace maya::device

@@ -8,13 +8,10 @@ namespace maya::device {
 
 namespace {
 
-uint32_t align(uint32_t offset, uint32_t alignment) {
-  return (offset + alignment - 1) / alignment * alignment;
-}
+uint32_t align(uint32_t offset, uint32_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
 
-bool take_prefix(std::string_view *text, std::string_view prefix) {
-  if (!text->starts_with(prefix))
-    return false;
+bool take_prefix(std::string_view* text, std::string_view prefix) {
+  if (!text->starts_with(prefix)) return false;
   text->remove_prefix(prefix.size());
   return true;
 }
@@ -29,14 +26,11 @@ std::string_view without_namespace(std::string_view text) {
 
 // Name of the function whose lambda a text is: up to its template arguments or
 // parameters.
-std::string_view enclosing_function(std::string_view text) {
-  return text.substr(0, text.find_first_of("<("));
-}
+std::string_view enclosing_function(std::string_view text) { return text.substr(0, text.find_first_of("<(")); }
 
 ElementType only_argument(std::string_view text) {
   const auto arguments = template_arguments(text);
-  return arguments.size() == 1 ? element_type(arguments[0])
-                               : ElementType::kNone;
+  return arguments.size() == 1 ? element_type(arguments[0]) : ElementType::kNone;
 }
 
 // The inner function of BinaryFunctor and its relatives: operation, type of its
@@ -56,23 +50,17 @@ std::optional<Inner> parse_inner(std::string_view text) {
     ElementOperation operation;
   };
   static constexpr Named kTemplates[] = {
-      {"MulFunctor", ElementOperation::kMultiply},
-      {"DivFunctor", ElementOperation::kDivide},
-      {"BitwiseAndFunctor", ElementOperation::kBitAnd},
-      {"BitwiseOrFunctor", ElementOperation::kBitOr},
+      {"MulFunctor", ElementOperation::kMultiply},      {"DivFunctor", ElementOperation::kDivide},
+      {"BitwiseAndFunctor", ElementOperation::kBitAnd}, {"BitwiseOrFunctor", ElementOperation::kBitOr},
       {"BitwiseXorFunctor", ElementOperation::kBitXor},
   };
-  for (const Named &known : kTemplates)
-    if (base == known.name)
-      return Inner{known.operation, only_argument(text), 1, false};
-  if (base == "CompareEqFunctor")
-    return Inner{ElementOperation::kCompareEqual, only_argument(text), 4, true};
+  for (const Named& known : kTemplates)
+    if (base == known.name) return Inner{known.operation, only_argument(text), 1, false};
+  if (base == "CompareEqFunctor") return Inner{ElementOperation::kCompareEqual, only_argument(text), 4, true};
   std::vector<std::string_view> arguments;
-  if (!lambda_arguments(text, &arguments) || arguments.size() != 2)
-    return std::nullopt;
+  if (!lambda_arguments(text, &arguments) || arguments.size() != 2) return std::nullopt;
   const auto operation = wrapped_operation(enclosing_function(text));
-  if (!operation)
-    return std::nullopt;
+  if (!operation) return std::nullopt;
   return Inner{*operation, element_type(arguments[0]), 1, false};
 }
 
@@ -81,17 +69,14 @@ std::optional<Inner> parse_inner(std::string_view text) {
 std::optional<Functor> parse_binary(std::string_view text) {
   const std::string_view base = template_base(text);
   const auto arguments = template_arguments(text);
-  if (arguments.size() != 4)
-    return std::nullopt;
+  if (arguments.size() != 4) return std::nullopt;
   const auto inner = parse_inner(arguments[3]);
-  if (!inner)
-    return std::nullopt;
+  if (!inner) return std::nullopt;
   Functor made;
   made.operation = inner->operation;
   made.compute_type = inner->type;
   made.result_type = element_type(arguments[2]);
-  if (inner->has_selector)
-    made.selector = {0, ElementType::kInt32};
+  if (inner->has_selector) made.selector = {0, ElementType::kInt32};
   if (base == "BinaryFunctor") {
     made.inputs = 2;
     made.input_types[0] = element_type(arguments[0]);
@@ -156,32 +141,25 @@ std::optional<Functor> parse_any(std::string_view text) {
     Functor made;
     made.operation = ElementOperation::kCompare;
     made.inputs = 2;
-    made.compute_type = made.input_types[0] = made.input_types[1] =
-        only_argument(text);
+    made.compute_type = made.input_types[0] = made.input_types[1] = only_argument(text);
     made.result_type = ElementType::kBool;
     made.selector = {0, ElementType::kInt32};
     made.bytes = 4;
     return made;
   }
-  if (base == "BinaryFunctor" || base == "AUnaryFunctor" ||
-      base == "BUnaryFunctor")
-    return parse_binary(text);
-  if (base.starts_with("CUDAFunctor") && base.ends_with("_add"))
-    return parse_add(text);
+  if (base == "BinaryFunctor" || base == "AUnaryFunctor" || base == "BUnaryFunctor") return parse_binary(text);
+  if (base.starts_with("CUDAFunctor") && base.ends_with("_add")) return parse_add(text);
   return parse_lambda_functor(text);
 }
 
-} // namespace
+}  // namespace
 
 std::optional<Functor> parse_functor(std::string_view text) {
   auto made = parse_any(text);
-  if (!made || !is_computable(made->compute_type) ||
-      !is_computable(made->result_type))
-    return std::nullopt;
+  if (!made || !is_computable(made->compute_type) || !is_computable(made->result_type)) return std::nullopt;
   for (int i = 0; i < made->inputs; ++i)
-    if (!is_computable(made->input_types[i]))
-      return std::nullopt;
+    if (!is_computable(made->input_types[i])) return std::nullopt;
   return made;
 }
 
-} // namespace maya::device
+}  // namespace maya::device

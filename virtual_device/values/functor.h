@@ -73,12 +73,12 @@ enum class ElementOperation : uint8_t {
   kLeakyRelu,
   kSoftplus,
   kNanToNumber,
-  kClamp,         // to what a selector says
-  kClampElements, // to two tensors
+  kClamp,          // to what a selector says
+  kClampElements,  // to two tensors
   kPower,
   kReversePower,
-  kRemainder, // sign of the divisor
-  kFmod,      // sign of the dividend
+  kRemainder,  // sign of the divisor
+  kFmod,       // sign of the dividend
   kDivideFloor,
   kDivideTruncate,
   kMultiplyTruncate,
@@ -89,8 +89,8 @@ enum class ElementOperation : uint8_t {
   kCopySign,
   kXLogY,
   kHeaviside,
-  kLerp,         // factor is a constant
-  kLerpElements, // factor is a tensor
+  kLerp,          // factor is a constant
+  kLerpElements,  // factor is a tensor
   kAddProduct,
   kAddQuotient,
 };
@@ -102,19 +102,19 @@ struct Functor {
   // A constant inside the function object.
   struct Constant {
     uint16_t offset = 0;
-    ElementType type = ElementType::kNone; // kNone: there is none
+    ElementType type = ElementType::kNone;  // kNone: there is none
   };
 
   ElementOperation operation = ElementOperation::kCopy;
-  uint8_t inputs = 0; // tensors that it reads for one element
+  uint8_t inputs = 0;  // tensors that it reads for one element
   ElementType input_types[kMaximumInputs] = {};
   ElementType result_type = ElementType::kNone;
   ElementType compute_type = ElementType::kNone;
-  Constant operands[kMaximumOperands]; // operands that are no tensors
-  bool operand_is_first = false;       // the first of them is the left one
-  Constant scale;     // kAddScaled: factor of the second operand
-  Constant selector;  // kCompare, kCompareEqual, kClamp: which one
-  uint32_t bytes = 1; // size of the object
+  Constant operands[kMaximumOperands];  // operands that are no tensors
+  bool operand_is_first = false;        // the first of them is the left one
+  Constant scale;                       // kAddScaled: factor of the second operand
+  Constant selector;                    // kCompare, kCompareEqual, kClamp: which one
+  uint32_t bytes = 1;                   // size of the object
 };
 
 // From the demangled type of the function object. Nothing when it is not known
@@ -133,7 +133,6 @@ inline constexpr uint32_t kLambdaPointer_bytes = 8;
 // One element. `object` is the function object's bytes; `values` the inputs,
 // loaded as input_types. The result is not yet converted to result_type. False
 // when it has no defined value here (integer division by zero).
-bool apply_functor(const Functor &functor, const uint8_t *object,
-                   const Number *values, Number *result);
+bool apply_functor(const Functor& functor, const uint8_t* object, const Number* values, Number* result);
 
-} // namespace maya::device
+}  // namespace maya::device

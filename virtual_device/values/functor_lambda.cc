@@ -11,25 +11,21 @@ namespace {
 
 using Operation = ElementOperation;
 
-uint32_t align(uint32_t offset, uint32_t alignment) {
-  return (offset + alignment - 1) / alignment * alignment;
-}
+uint32_t align(uint32_t offset, uint32_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
 
-std::string_view enclosing_function(std::string_view text) {
-  return text.substr(0, text.find_first_of("<("));
-}
+std::string_view enclosing_function(std::string_view text) { return text.substr(0, text.find_first_of("<(")); }
 
 // What stands inside the lambda object.
 enum class Captures : uint8_t {
-  kNothing,         // one byte
-  kNothingButSpace, // a lambda without captures in a function template or
-                    // behind a copy capture: a host pointer
-  kOne,             // constants of the computation type
+  kNothing,          // one byte
+  kNothingButSpace,  // a lambda without captures in a function template or
+                     // behind a copy capture: a host pointer
+  kOne,              // constants of the computation type
   kTwo,
   kThree,
-  kSelectorAndTwo, // a 32-bit selector, then two of them
+  kSelectorAndTwo,  // a 32-bit selector, then two of them
   kSelectorAndElement,
-  kElement, // one of the type of the first argument
+  kElement,  // one of the type of the first argument
 };
 
 struct Lambda {
@@ -41,8 +37,8 @@ struct Lambda {
   // Computed in the element type, rounding after each step, and not in the
   // wider type for 16-bit floats.
   bool in_element_type = false;
-  uint8_t number = 0;   // of the lambda itself, 0: any
-  uint8_t dispatch = 0; // of the dispatching lambda around it, 0: any
+  uint8_t number = 0;    // of the lambda itself, 0: any
+  uint8_t dispatch = 0;  // of the dispatching lambda around it, 0: any
 };
 
 constexpr Lambda kLambdas[] = {
@@ -76,38 +72,26 @@ constexpr Lambda kLambdas[] = {
     {"sigmoid_kernel_cuda", 1, Operation::kSigmoid},
     {"erf_kernel_cuda", 1, Operation::kErrorFunction},
     {"silu_kernel", 1, Operation::kSilu},
-    {"GeluCUDAKernelImpl", 1, Operation::kGelu, Captures::kNothing, false,
-     false, 0, 2},
+    {"GeluCUDAKernelImpl", 1, Operation::kGelu, Captures::kNothing, false, false, 0, 2},
     {"bitwise_not_kernel_cuda", 1, Operation::kBitNot},
-    {"logical_not_kernel_cuda", 1, Operation::kLogicalNot, Captures::kNothing,
-     true},
-    {"isposinf_kernel_impl", 1, Operation::kIsPositiveInfinity,
-     Captures::kNothing, true},
-    {"isneginf_kernel_impl", 1, Operation::kIsNegativeInfinity,
-     Captures::kNothing, true},
+    {"logical_not_kernel_cuda", 1, Operation::kLogicalNot, Captures::kNothing, true},
+    {"isposinf_kernel_impl", 1, Operation::kIsPositiveInfinity, Captures::kNothing, true},
+    {"isneginf_kernel_impl", 1, Operation::kIsNegativeInfinity, Captures::kNothing, true},
     {"launch_relu_kernel", 1, Operation::kRelu},
     {"relu_kernel_cuda", 1, Operation::kRelu},
-    {"compare_scalar_kernel", 1, Operation::kCompare,
-     Captures::kSelectorAndElement, true},
+    {"compare_scalar_kernel", 1, Operation::kCompare, Captures::kSelectorAndElement, true},
     {"launch_clamp_scalar", 1, Operation::kClamp, Captures::kSelectorAndTwo},
     {"leaky_relu_kernel", 1, Operation::kLeakyRelu, Captures::kOne},
     {"softplus_kernel", 1, Operation::kSoftplus, Captures::kTwo},
-    {"nan_to_num_kernel_cuda", 1, Operation::kNanToNumber, Captures::kThree,
-     false, true},
-    {"pow_tensor_scalar_kernel_impl", 1, Operation::kSquare,
-     Captures::kNothingButSpace, false, true, 1},
-    {"pow_tensor_scalar_kernel_impl", 1, Operation::kCube,
-     Captures::kNothingButSpace, false, true, 2},
-    {"pow_tensor_scalar_kernel_impl", 1, Operation::kInverseSquare,
-     Captures::kNothingButSpace, false, true, 3},
-    {"pow_tensor_scalar_kernel_impl", 1, Operation::kPower, Captures::kElement,
-     false, true, 4},
+    {"nan_to_num_kernel_cuda", 1, Operation::kNanToNumber, Captures::kThree, false, true},
+    {"pow_tensor_scalar_kernel_impl", 1, Operation::kSquare, Captures::kNothingButSpace, false, true, 1},
+    {"pow_tensor_scalar_kernel_impl", 1, Operation::kCube, Captures::kNothingButSpace, false, true, 2},
+    {"pow_tensor_scalar_kernel_impl", 1, Operation::kInverseSquare, Captures::kNothingButSpace, false, true, 3},
+    {"pow_tensor_scalar_kernel_impl", 1, Operation::kPower, Captures::kElement, false, true, 4},
     {"div_floor_kernel_cuda", 1, Operation::kDivideFloor, Captures::kTwo},
     {"div_trunc_kernel_cuda", 1, Operation::kMultiplyTruncate, Captures::kOne},
-    {"pow_tensor_tensor_kernel", 2, Operation::kPower,
-     Captures::kNothingButSpace, false, true},
-    {"masked_fill_kernel", 2, Operation::kMaskedFill, Captures::kElement, false,
-     true},
+    {"pow_tensor_tensor_kernel", 2, Operation::kPower, Captures::kNothingButSpace, false, true},
+    {"masked_fill_kernel", 2, Operation::kMaskedFill, Captures::kElement, false, true},
     {"lerp_scalar_kernel", 2, Operation::kLerp, Captures::kOne},
     {"where_kernel_impl", 3, Operation::kWhere, Captures::kNothingButSpace},
     {"clamp_kernel_impl", 3, Operation::kClampElements},
@@ -143,8 +127,7 @@ constexpr Wrapped kWrapped[] = {
 // The n of "{lambda(...)#n}" at the end; 0 when it is not one digit.
 uint8_t lambda_number(std::string_view text) {
   const size_t end = text.rfind('}');
-  if (end == std::string_view::npos || end < 2 || text[end - 2] != '#')
-    return 0;
+  if (end == std::string_view::npos || end < 2 || text[end - 2] != '#') return 0;
   const char digit = text[end - 1];
   return digit >= '1' && digit <= '9' ? static_cast<uint8_t>(digit - '0') : 0;
 }
@@ -153,70 +136,62 @@ uint8_t lambda_number(std::string_view text) {
 uint8_t dispatch_number(std::string_view text) {
   constexpr std::string_view kMark = "{lambda()#";
   const size_t at = text.find(kMark);
-  if (at == std::string_view::npos || at + kMark.size() + 1 >= text.size() ||
-      text[at + kMark.size() + 1] != '}')
+  if (at == std::string_view::npos || at + kMark.size() + 1 >= text.size() || text[at + kMark.size() + 1] != '}')
     return 0;
   const char digit = text[at + kMark.size()];
   return digit >= '1' && digit <= '9' ? static_cast<uint8_t>(digit - '0') : 0;
 }
 
 // Places the captured constants and sets the size of the object.
-void place_captures(Captures captures, ElementType element, Functor *made) {
+void place_captures(Captures captures, ElementType element, Functor* made) {
   uint32_t count = 0, offset = 0;
   ElementType type = made->compute_type;
   switch (captures) {
-  case Captures::kNothing:
-    made->bytes = 1;
-    return;
-  case Captures::kNothingButSpace:
-    made->bytes = kLambdaPointer_bytes;
-    return;
-  case Captures::kOne:
-    count = 1;
-    break;
-  case Captures::kTwo:
-    count = 2;
-    break;
-  case Captures::kThree:
-    count = 3;
-    break;
-  case Captures::kSelectorAndTwo:
-    count = 2;
-    offset = 4;
-    break;
-  case Captures::kSelectorAndElement:
-    count = 1;
-    offset = 4;
-    type = element;
-    break;
-  case Captures::kElement:
-    count = 1;
-    type = element;
-    break;
+    case Captures::kNothing:
+      made->bytes = 1;
+      return;
+    case Captures::kNothingButSpace:
+      made->bytes = kLambdaPointer_bytes;
+      return;
+    case Captures::kOne:
+      count = 1;
+      break;
+    case Captures::kTwo:
+      count = 2;
+      break;
+    case Captures::kThree:
+      count = 3;
+      break;
+    case Captures::kSelectorAndTwo:
+      count = 2;
+      offset = 4;
+      break;
+    case Captures::kSelectorAndElement:
+      count = 1;
+      offset = 4;
+      type = element;
+      break;
+    case Captures::kElement:
+      count = 1;
+      type = element;
+      break;
   }
   const uint32_t size = std::max(element_bytes(type), 1u);
-  if (offset != 0)
-    made->selector = {0, ElementType::kInt32};
+  if (offset != 0) made->selector = {0, ElementType::kInt32};
   offset = align(offset, size);
-  for (uint32_t i = 0; i < count; ++i, offset += size)
-    made->operands[i] = {static_cast<uint16_t>(offset), type};
+  for (uint32_t i = 0; i < count; ++i, offset += size) made->operands[i] = {static_cast<uint16_t>(offset), type};
   made->bytes = align(offset, kLambdaPointer_bytes) + kLambdaPointer_bytes;
 }
 
 // Values that are only moved need a type of their width.
-ElementType movable(ElementType type) {
-  return type == ElementType::kUint64 ? ElementType::kInt64 : type;
-}
+ElementType movable(ElementType type) { return type == ElementType::kUint64 ? ElementType::kInt64 : type; }
 
 // converting_copy_kernel_cuda<input, output>(...)
-std::optional<Functor> parse_converting_copy(std::string_view text,
-                                             ElementType input) {
+std::optional<Functor> parse_converting_copy(std::string_view text, ElementType input) {
   const size_t end = text.find(">(");
-  if (end == std::string_view::npos)
-    return std::nullopt;
+  if (end == std::string_view::npos) return std::nullopt;
   const auto arguments = template_arguments(text.substr(0, end + 1));
-  if (arguments.size() != 2 || element_type(arguments[0]) != input)
-    return std::nullopt;
+  if (arguments.size() != 2 || element_type(arguments[0]) != input) return std::nullopt;
   Functor made;
   made.operation = Operation::kCopy;
   made.inputs = 1;
@@ -226,39 +201,31 @@ std::optional<Functor> parse_converting_copy(std::string_view text,
   return made;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<ElementOperation> wrapped_operation(std::string_view function) {
-  for (const Wrapped &known : kWrapped)
-    if (function == known.function)
-      return known.operation;
+  for (const Wrapped& known : kWrapped)
+    if (function == known.function) return known.operation;
   return std::nullopt;
 }
 
 std::optional<Functor> parse_lambda_functor(std::string_view text) {
   std::vector<std::string_view> types;
-  if (!lambda_arguments(text, &types) || types.empty() ||
-      types.size() > kMaximumInputs)
-    return std::nullopt;
+  if (!lambda_arguments(text, &types) || types.empty() || types.size() > kMaximumInputs) return std::nullopt;
   const std::string_view function = enclosing_function(text);
   if (function == "converting_copy_kernel_cuda" && types.size() == 1)
     return parse_converting_copy(text, element_type(types[0]));
-  for (const Lambda &known : kLambdas) {
-    if (function != known.function || types.size() != known.inputs)
-      continue;
-    if (known.number != 0 && lambda_number(text) != known.number)
-      continue;
-    if (known.dispatch != 0 && dispatch_number(text) != known.dispatch)
-      continue;
+  for (const Lambda& known : kLambdas) {
+    if (function != known.function || types.size() != known.inputs) continue;
+    if (known.number != 0 && lambda_number(text) != known.number) continue;
+    if (known.dispatch != 0 && dispatch_number(text) != known.dispatch) continue;
     Functor made;
     made.operation = known.operation;
     made.inputs = known.inputs;
-    for (size_t i = 0; i < types.size(); ++i)
-      made.input_types[i] = element_type(types[i]);
+    for (size_t i = 0; i < types.size(); ++i) made.input_types[i] = element_type(types[i]);
     ElementType type = made.input_types[0];
     if (known.operation == Operation::kWhere) {
-      made.input_types[1] = made.input_types[2] = type =
-          movable(made.input_types[1]);
+      made.input_types[1] = made.input_types[2] = type = movable(made.input_types[1]);
     } else if (known.operation == Operation::kCopy) {
       made.input_types[0] = type = movable(type);
     }
@@ -270,4 +237,4 @@ std::optional<Functor> parse_lambda_functor(std::string_view text) {
   return std::nullopt;
 }
 
-} // namespace maya::device
+}  // namespace maya::device

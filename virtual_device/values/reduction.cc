@@ -18,126 +18,87 @@ namespace {
 
 constexpr uint32_t kConfig_bytes = 64;
 constexpr uint32_t kTail_bytes = 64;
-constexpr uint32_t kInputsOffset = 4, kOutputsOffset = 8; // in ReduceConfig
+constexpr uint32_t kInputsOffset = 4, kOutputsOffset = 8;  // in ReduceConfig
 
 struct Description {
   ReductionOperation operation;
   ElementType input = ElementType::kNone;
-  ElementType outputs[2] = {
-      ElementType::kNone,
-      ElementType::kNone}; // the second one only where there is one
-  uint32_t config = 0;     // offset of ReduceConfig
-  uint32_t total = 0;      // bytes of the argument
+  ElementType outputs[2] = {ElementType::kNone, ElementType::kNone};  // the second one only where there is one
+  uint32_t config = 0;                                                // offset of ReduceConfig
+  uint32_t total = 0;                                                 // bytes of the argument
 };
 
 class ReductionEffect : public Effect {
-public:
-  explicit ReductionEffect(const Description &description)
-      : description_(description) {}
+ public:
+  explicit ReductionEffect(const Description& description) : description_(description) {}
 
-  void apply(const Launch &launch, Memory &memory) const override {
+  void apply(const Launch& launch, Memory& memory) const override {
     const uint32_t tail = description_.total - kTail_bytes;
     const auto source = argument<Address>(launch, 0, tail);
     Address outputs[2];
     std::memcpy(outputs, argument_bytes(launch, 0, tail + 8), sizeof(outputs));
-    const auto output_tensors =
-        std::clamp(argument<int32_t>(launch, 0, tail + 60), 1, 2);
-    if (compute(launch, memory, source, outputs, output_tensors))
-      return;
-    const auto count = static_cast<uint64_t>(std::max(
-        argument<int32_t>(launch, 0, description_.config + kOutputsOffset), 0));
+    const auto output_tensors = std::clamp(argument<int32_t>(launch, 0, tail + 60), 1, 2);
+    if (compute(launch, memory, source, outputs, output_tensors)) return;
+    const auto count =
+        static_cast<uint64_t>(std::max(argument<int32_t>(launch, 0, description_.config + kOutputsOffset), 0));
     const Offsets offsets(argument_bytes(launch, 0, slices()), 2);
     for (int i = 0; i < output_tensors; ++i) {
-      if (!memory.in_device_range(outputs[i]) ||
-          !memory.maybe_known(outputs[i]))
-        continue;
+      if (!memory.in_device_range(outputs[i]) || !memory.maybe_known(outputs[i])) continue;
       // A second output, such as an index, may have wider elements than the
       // first.
       const uint64_t element =
-          i == 0 && description_.outputs[0] != ElementType::kNone
-              ? element_bytes(description_.outputs[0])
-              : 8;
+          i == 0 && description_.outputs[0] != ElementType::kNone ? element_bytes(description_.outputs[0]) : 8;
       const uint64_t widening =
-          i == 0 || description_.outputs[0] == ElementType::kNone
-              ? 1
-              : 8 / element_bytes(description_.outputs[0]);
+          i == 0 || description_.outputs[0] == ElementType::kNone ? 1 : 8 / element_bytes(description_.outputs[0]);
       forget(memory, outputs[i],
-             offsets.valid() ? offsets.span(count, 0, element) *
-                                   std::max<uint64_t>(widening, 1)
-                             : count * element);
+             offsets.valid() ? offsets.span(count, 0, element) * std::max<uint64_t>(widening, 1) : count * element);
     }
   }
 
-private:
-  uint32_t slices() const {
-    return description_.config + kConfig_bytes + offset_calculator_bytes(1);
-  }
+ private:
+  uint32_t slices() const { return description_.config + kConfig_bytes + offset_calculator_bytes(1); }
 
-  bool compute(const Launch &launch, Memory &memory, Address source,
-               const Address *destinations, int results) const {
-    if (description_.operation.reduction == Reduction::kUnknown ||
-        !memory.in_device_range(source) || !memory.maybe_known(source))
+  bool compute(const Launch& launch, Memory& memory, Address source, const Address* destinations, int results) const {
+    if (description_.operation.reduction == Reduction::kUnknown || !memory.in_device_range(source) ||
+        !memory.maybe_known(source))
       return false;
     const uint32_t flags = description_.total - 8;
     const bool accumulates = *argument_bytes(launch, 0, flags) != 0,
                is_final = *argument_bytes(launch, 0, flags + 1) != 0;
     // Parts of a reduction that was split pass partial results on.
-    if (accumulates || !is_final ||
-        argument<int64_t>(launch, 0, description_.total - 16) != 0)
-      return false;
-    if (results == 2 && description_.outputs[1] == ElementType::kNone)
-      return false;
-    const auto inputs =
-        argument<int32_t>(launch, 0, description_.config + kInputsOffset);
-    const auto outputs =
-        argument<int32_t>(launch, 0, description_.config + kOutputsOffset);
-    const Offsets elements(
-        argument_bytes(launch, 0, description_.config + kConfig_bytes), 1);
+    if (accumulates || !is_final || argument<int64_t>(launch, 0, description_.total - 16) != 0) return false;
+    if (results == 2 && description_.outputs[1] == ElementType::kNone) return false;
+    const auto inputs = argument<int32_t>(launch, 0, description_.config + kInputsOffset);
+    const auto outputs = argument<int32_t>(launch, 0, description_.config + kOutputsOffset);
+    const Offsets elements(argument_bytes(launch, 0, description_.config + kConfig_bytes), 1);
     const Offsets places(argument_bytes(launch, 0, slices()), 2);
-    if (inputs <= 0 || outputs <= 0 || !elements.valid() || !places.valid())
-      return false;
-    const uint64_t in = element_bytes(description_.input),
-                   out = element_bytes(description_.outputs[0]);
-    const auto input_count = static_cast<uint64_t>(inputs),
-               output_count = static_cast<uint64_t>(outputs);
-    if (input_count * output_count > kMaximumComputed_bytes / in)
-      return false;
+    if (inputs <= 0 || outputs <= 0 || !elements.valid() || !places.valid()) return false;
+    const uint64_t in = element_bytes(description_.input), out = element_bytes(description_.outputs[0]);
+    const auto input_count = static_cast<uint64_t>(inputs), output_count = static_cast<uint64_t>(outputs);
+    if (input_count * output_count > kMaximumComputed_bytes / in) return false;
     std::vector<uint8_t> bytes;
-    if (!read_known(memory, source,
-                    elements.span(input_count, 0, in) +
-                        places.span(output_count, 1, 0),
-                    &bytes))
+    if (!read_known(memory, source, elements.span(input_count, 0, in) + places.span(output_count, 1, 0), &bytes))
       return false;
     for (uint64_t o = 0; o < output_count; ++o) {
       const uint64_t base = places.at(o, 1), place = places.at(o, 0);
       Reducer reducer(description_.operation, argument_bytes(launch, 0));
       for (uint64_t i = 0; i < input_count; ++i)
-        reducer.add(load_number(bytes.data() + base + elements.at(i, 0),
-                                description_.input),
-                    static_cast<int64_t>(i));
-      if (!store(memory, destinations[0] + place, reducer.first(),
-                 description_.outputs[0]))
-        return false;
+        reducer.add(load_number(bytes.data() + base + elements.at(i, 0), description_.input), static_cast<int64_t>(i));
+      if (!store(memory, destinations[0] + place, reducer.first(), description_.outputs[0])) return false;
       // The offset counts elements as wide as those of the first output.
-      if (results == 2 &&
-          !store(memory,
-                 destinations[1] +
-                     place / out * element_bytes(description_.outputs[1]),
-                 reducer.second(), description_.outputs[1]))
+      if (results == 2 && !store(memory, destinations[1] + place / out * element_bytes(description_.outputs[1]),
+                                 reducer.second(), description_.outputs[1]))
         return false;
     }
     count_computed();
     return true;
   }
 
-  bool store(Memory &memory, Address address, Number value,
-             ElementType type) const {
-    if (value.floating)
-      value = convert_number(value, description_.operation.accumulator);
+  bool store(Memory& memory, Address address, Number value, ElementType type) const {
+    if (value.floating) value = convert_number(value, description_.operation.accumulator);
     uint8_t stored[8];
     store_number(value, type, stored);
-    return write_result(memory, address, stored, element_bytes(type)) ==
-           MemoryStatus::kOk;
+    return write_result(memory, address, stored, element_bytes(type)) == MemoryStatus::kOk;
   }
 
   Description description_;
@@ -145,66 +106,57 @@ private:
 
 // Types of what is written: the output type of ReduceOp, or both of a "pair<a,
 // b>"; indices have 64 bits.
-void find_outputs(std::string_view ops, std::string_view output,
-                  Description *made) {
+void find_outputs(std::string_view ops, std::string_view output, Description* made) {
   made->outputs[0] = element_type(output);
   switch (made->operation.reduction) {
-  case Reduction::kMaximumAndIndex:
-  case Reduction::kMinimumAndIndex:
-    made->outputs[1] = ElementType::kInt64;
-    break;
-  case Reduction::kMinimumAndMaximum:
-    made->outputs[0] = made->outputs[1] = made->operation.accumulator;
-    break;
-  case Reduction::kVarianceAndMean: {
-    const auto pair = template_arguments(template_arguments(ops).back());
-    if (pair.size() == 2 && pair[0] == pair[1])
-      made->outputs[0] = made->outputs[1] = element_type(pair[0]);
-    else
-      made->operation.reduction = Reduction::kUnknown;
-    break;
-  }
-  default:
-    break;
+    case Reduction::kMaximumAndIndex:
+    case Reduction::kMinimumAndIndex:
+      made->outputs[1] = ElementType::kInt64;
+      break;
+    case Reduction::kMinimumAndMaximum:
+      made->outputs[0] = made->outputs[1] = made->operation.accumulator;
+      break;
+    case Reduction::kVarianceAndMean: {
+      const auto pair = template_arguments(template_arguments(ops).back());
+      if (pair.size() == 2 && pair[0] == pair[1])
+        made->outputs[0] = made->outputs[1] = element_type(pair[0]);
+      else
+        made->operation.reduction = Reduction::kUnknown;
+      break;
+    }
+    default:
+      break;
   }
 }
 
-uint32_t align(uint32_t offset, uint32_t unit) {
-  return (offset + unit - 1) / unit * unit;
-}
+uint32_t align(uint32_t offset, uint32_t unit) { return (offset + unit - 1) / unit * unit; }
 
-} // namespace
+}  // namespace
 
-std::unique_ptr<Effect>
-make_reduction_effect(const KernelInfo &kernel, const KernelName &name,
-                      std::vector<ScalarSlot> *scalars) {
-  if (name.function != "at::native::reduce_kernel" ||
-      name.template_arguments.size() != 3 || kernel.parameters.size() != 1)
+std::unique_ptr<Effect> make_reduction_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars) {
+  if (name.function != "at::native::reduce_kernel" || name.template_arguments.size() != 3 ||
+      kernel.parameters.size() != 1)
     return nullptr;
   const auto arguments = template_arguments(name.template_arguments[2]);
-  if (arguments.size() < 4 || arguments[2] != "unsigned int")
-    return nullptr;
-  constexpr uint32_t kFixed =
-      kConfig_bytes + offset_calculator_bytes(1) + offset_calculator_bytes(2);
+  if (arguments.size() < 4 || arguments[2] != "unsigned int") return nullptr;
+  constexpr uint32_t kFixed = kConfig_bytes + offset_calculator_bytes(1) + offset_calculator_bytes(2);
   Description made;
   made.total = kernel.parameters[0].size;
-  if (made.total < kFixed + kTail_bytes)
-    return nullptr;
+  if (made.total < kFixed + kTail_bytes) return nullptr;
   made.input = element_type(arguments[0]);
   made.operation = parse_reduction(arguments[1], made.input);
   find_outputs(arguments[1], arguments[3], &made);
   made.config = made.operation.config_offset;
-  if (align(made.config + kFixed, 8) + kTail_bytes != made.total ||
-      !is_computable(made.input) || !is_computable(made.outputs[0]) ||
-      !is_computable(made.operation.accumulator))
+  if (align(made.config + kFixed, 8) + kTail_bytes != made.total || !is_computable(made.input) ||
+      !is_computable(made.outputs[0]) || !is_computable(made.operation.accumulator))
     made.operation.reduction = Reduction::kUnknown;
   if (made.operation.reduction == Reduction::kUnknown) {
     // The part before the configuration has an unknown size; what follows it
     // does not, but for 4 bytes of alignment, which are there when that part is
     // aligned to 8, as all but one-byte and two-byte accumulators are.
     made.config = made.total - kTail_bytes - kFixed;
-    if (made.config > 4)
-      made.config -= 4;
+    if (made.config > 4) made.config -= 4;
   }
   for (const uint32_t field : {kInputsOffset, kOutputsOffset}) {
     const auto offset = static_cast<uint16_t>(made.config + field);
@@ -213,4 +165,4 @@ make_reduction_effect(const KernelInfo &kernel, const KernelName &name,
   return std::make_unique<ReductionEffect>(made);
 }
 
-} // namespace maya::device
+}  // namespace maya::device

@@ -24,7 +24,7 @@ enum class Reduction : uint8_t {
   kMaximumAndIndex,
   kMinimumAndIndex,
   kMinimumAndMaximum,
-  kNorm, // of any order
+  kNorm,  // of any order
   kNormZero,
   kNormOne,
   kNormTwo,
@@ -36,8 +36,8 @@ enum class Reduction : uint8_t {
 struct ReductionOperation {
   Reduction reduction = Reduction::kUnknown;
   ElementType accumulator = ElementType::kNone;
-  bool applies_root = true;   // norms
-  uint32_t config_offset = 0; // of what follows the operation and its identity
+  bool applies_root = true;    // norms
+  uint32_t config_offset = 0;  // of what follows the operation and its identity
 };
 
 // `input`: type of the elements.
@@ -46,18 +46,17 @@ ReductionOperation parse_reduction(std::string_view ops, ElementType input);
 // Takes elements one after the other. `parameters`: the kernel's argument,
 // which begins with the operation's own constants.
 class Reducer {
-public:
-  Reducer(const ReductionOperation &operation, const uint8_t *parameters);
+ public:
+  Reducer(const ReductionOperation& operation, const uint8_t* parameters);
   void add(Number value, int64_t index);
   // The first and, where there is one, the second result. At least one element
   // was added.
   Number first() const;
   Number second() const;
 
-private:
+ private:
   ReductionOperation operation_;
-  double constant_ =
-      0; // factor of a mean, order of a norm, correction of a variance
+  double constant_ = 0;  // factor of a mean, order of a norm, correction of a variance
   bool takes_root_ = false;
   int64_t count_ = 0;
   Number best_, other_;
@@ -66,4 +65,4 @@ private:
   uint64_t integer_sum_ = 0;
 };
 
-} // namespace maya::device
+}  // namespace maya::device

@@ -17,32 +17,31 @@ struct TensorListOperation {
   // Where a constant stands that is the same for all elements of a tensor.
   enum class Constant : uint8_t {
     kNone,
-    kArgument,       // behind the operation, in the computation type
-    kPerTensor,      // in the metadata
-    kDeviceArgument, // a device pointer to an element behind the operation,
-                     // then a factor for it
+    kArgument,        // behind the operation, in the computation type
+    kPerTensor,       // in the metadata
+    kDeviceArgument,  // a device pointer to an element behind the operation,
+                      // then a factor for it
   };
   enum class Role : uint8_t {
-    kOperand,    // last operand of the operation
-    kFactor,     // of the last tensor operand
-    kTermFactor, // of the product or quotient
+    kOperand,     // last operand of the operation
+    kFactor,      // of the last tensor operand
+    kTermFactor,  // of the product or quotient
   };
-  Functor functor; // kAddScaled, for plus and minus, has its scale at offset 0
-                   // of the object
+  Functor functor;  // kAddScaled, for plus and minus, has its scale at offset 0
+                    // of the object
   bool negates = false;
-  uint32_t inputs = 0;           // lists read
-  uint32_t result = 0;           // list written
-  bool second_is_scalar = false; // the second list has one element a tensor
+  uint32_t inputs = 0;            // lists read
+  uint32_t result = 0;            // list written
+  bool second_is_scalar = false;  // the second list has one element a tensor
   Constant constant = Constant::kNone;
   Role role = Role::kOperand;
-  bool checks_finite = false; // the operation is GradScaler's: {float* found,
-                              // const float* factor}
+  bool checks_finite = false;  // the operation is GradScaler's: {float* found,
+                               // const float* factor}
 };
 
 // Nothing when the functor is not known or a parameter has another size than
 // expected.
-std::optional<TensorListOperation>
-parse_tensor_list_operation(const KernelInfo &kernel, const KernelName &name,
-                            uint32_t lists);
+std::optional<TensorListOperation> parse_tensor_list_operation(const KernelInfo& kernel, const KernelName& name,
+                                                               uint32_t lists);
 
-} // namespace maya::device
+}  // namespace maya::device
