@@ -1,149 +1,119 @@
-// What collectives do to bytes, once every rank of a communicator has issued its call. Payloads up to kTravel_bytes
-// really travel; larger results become unknown (design.md section 3).
+// What collectives leave in the receive buffer of one rank, given every rank's bytes. Unknown input gives unknown
+// output, byte by byte (element by element for reductions).
+#include <string.h>
+
 #include <algorithm>
 
-#include "driver_shim/nccl/communicator.h"
+#include "driver_shim/nccl/call.h"
 
 namespace maya::nccl {
 namespace {
 
-constexpr size_t kTravel_bytes = 1 << 20;
-
-CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
-void move(void* destination, const void* source, size_t bytes) {
-  if (bytes == 0 || destination == source) return;
-  if (bytes <= kTravel_bytes)
-    shim::driver()->copy(address(destination), address(source), bytes);
-  else
-    shim::driver()->make_unknown(address(destination), bytes);
-}
-
-// Reduces element range [first, first + count) of every rank's send buffer into `destination`.
-void reduce(const std::vector<PendingCall>& calls, size_t first, size_t count, void* destination) {
-  const ncclDataType_t type = calls[0].type;
-  const size_t bytes = count * type_bytes(type);
-  const MayaTable& driver = *shim::driver();
-  const auto part = [&](const PendingCall& call) { return address(call.send) + first * type_bytes(type); };
-  const bool built_in = calls[0].operation < ncclNumOps;
-  if (calls.size() == 1 && built_in) return move(destination, reinterpret_cast<const void*>(part(calls[0])), bytes);
-  bool computable = bytes <= kTravel_bytes && built_in;
-  std::vector<unsigned char> result(computable ? bytes : 0), other(result.size());
-  for (size_t i = 0; computable && i < calls.size(); ++i) {
-    int known = 0;
-    computable =
-        driver.read(i == 0 ? result.data() : other.data(), part(calls[i]), bytes, &known) == CUDA_SUCCESS && known != 0;
-    if (computable && i > 0)
-      reduce_into(result.data(), other.data(), count, type, static_cast<ncclRedOp_t>(calls[0].operation));
-  }
-  if (!computable) {
-    driver.make_unknown(address(destination), bytes);
-    return;
-  }
-  if (calls[0].operation == ncclAvg) finish_average(result.data(), count, type, static_cast<int>(calls.size()));
-  driver.write(address(destination), result.data(), bytes);
-}
-
-void* offset(void* base, size_t bytes) { return static_cast<char*>(base) + bytes; }
-const void* offset(const void* base, size_t bytes) { return static_cast<const char*>(base) + bytes; }
-
-void effects(const std::vector<PendingCall>& calls) {
-  const size_t ranks = calls.size(), count = calls[0].count, bytes = count * type_bytes(calls[0].type);
-  const auto root = static_cast<size_t>(calls[0].root);
-  // An in-place reduction of one rank must not change what the others still read: results are made first, then handed
-  // out.
-  switch (calls[0].kind) {
-    case CollectiveKind::kAllReduce:
-      reduce(calls, 0, count, calls[0].receive);
-      for (size_t r = 1; r < ranks; ++r) move(calls[r].receive, calls[0].receive, bytes);
-      break;
-    case CollectiveKind::kReduce:
-      reduce(calls, 0, count, calls[root].receive);
-      break;
-    case CollectiveKind::kReduceScatter:
-      for (size_t r = 0; r < ranks; ++r) reduce(calls, r * count, count, calls[r].receive);
-      break;
-    case CollectiveKind::kBroadcast:
-      for (size_t r = 0; r < ranks; ++r) move(calls[r].receive, calls[root].send, bytes);
-      break;
-    case CollectiveKind::kAllGather:
-      for (size_t r = 0; r < ranks; ++r)
-        for (size_t from = 0; from < ranks; ++from)
-          move(offset(calls[r].receive, from * bytes), calls[from].send, bytes);
-      break;
-    case CollectiveKind::kAllToAll:
-      for (size_t r = 0; r < ranks; ++r)
-        for (size_t from = 0; from < ranks; ++from)
-          move(offset(calls[r].receive, from * bytes), offset(calls[from].send, r * bytes), bytes);
-      break;
-    case CollectiveKind::kGather:
-      for (size_t from = 0; from < ranks; ++from)
-        move(offset(calls[root].receive, from * bytes), calls[from].send, bytes);
-      break;
-    case CollectiveKind::kScatter:
-      for (size_t r = 0; r < ranks; ++r) move(calls[r].receive, offset(calls[root].send, r * bytes), bytes);
-      break;
-    case CollectiveKind::kSend:
-    case CollectiveKind::kRecv:
-      break;
+// Puts [begin, begin + bytes) of a contribution at `offset` of the outcome.
+void place(Outcome* outcome, uint64_t offset, const Contribution& from, uint64_t begin, uint64_t bytes) {
+  if (from.bytes.empty() || begin >= from.bytes.size()) return;
+  bytes = std::min<uint64_t>(bytes, from.bytes.size() - begin);
+  memcpy(outcome->bytes.data() + offset, from.bytes.data() + begin, bytes);
+  for (const auto& [at, length] : slice(from.runs, begin, bytes)) {
+    if (!outcome->runs.empty() && outcome->runs.back().first + outcome->runs.back().second == offset + at)
+      outcome->runs.back().second += length;
+    else
+      outcome->runs.emplace_back(offset + at, length);
   }
 }
 
-bool point_to_point(const PendingCall& call) {
-  return call.kind == CollectiveKind::kSend || call.kind == CollectiveKind::kRecv;
-}
-
-// Matches the sends at the heads of the queues with their receives, first in first out per (source, destination).
-bool pair_point_to_point(Clique& clique) {
-  for (size_t source = 0; source < clique.queues.size(); ++source) {
-    auto& sends = clique.queues[source];
-    for (auto send = sends.begin(); send != sends.end() && point_to_point(*send); ++send) {
-      if (send->kind != CollectiveKind::kSend) continue;
-      auto& receives = clique.queues[static_cast<size_t>(send->root)];
-      for (auto receive = receives.begin(); receive != receives.end() && point_to_point(*receive); ++receive) {
-        if (receive->kind != CollectiveKind::kRecv || receive->root != static_cast<int>(source)) continue;
-        move(receive->receive, send->send,
-             std::min(send->count * type_bytes(send->type), receive->count * type_bytes(receive->type)));
-        if (&sends == &receives && receive < send) std::swap(send, receive);
-        if (&sends == &receives) {
-          sends.erase(receive);  // the later one first: erasing keeps earlier positions valid
-          sends.erase(send);
-        } else {
-          receives.erase(receive);
-          sends.erase(send);
-        }
-        return true;
-      }
+// Reduces [begin, begin + count elements) of every contribution.
+void reduce(Outcome* outcome, const CollectiveCall& call, const std::vector<const Contribution*>& contributions,
+            uint64_t begin) {
+  const uint64_t element = type_bytes(call.type), bytes = call.count * element;
+  Runs known;
+  for (size_t i = 0; i < contributions.size(); ++i) {
+    const Contribution& from = *contributions[i];
+    if (from.bytes.size() < begin + bytes) {
+      outcome->runs.clear();
+      return;
     }
+    const Runs part = slice(from.runs, begin, bytes);
+    known = i == 0 ? part : intersection(known, part);
+    if (i == 0)
+      memcpy(outcome->bytes.data(), from.bytes.data() + begin, bytes);
+    else
+      reduce_into(outcome->bytes.data(), from.bytes.data() + begin, call.count, call.type,
+                  static_cast<ncclRedOp_t>(from.operation));
   }
-  return false;
+  if (contributions[0]->operation == ncclAvg)
+    finish_average(outcome->bytes.data(), call.count, call.type, static_cast<int>(contributions.size()));
+  for (const auto& [offset, length] : known) {
+    const uint64_t first = (offset + element - 1) / element * element;
+    const uint64_t end = (offset + length) / element * element;
+    if (first < end) outcome->runs.emplace_back(first, end - first);
+  }
 }
 
 }  // namespace
 
-ncclResult_t carry_out(Clique& clique) {
-  std::lock_guard<std::mutex> lock(clique.mutex);
-  for (;;) {
-    if (pair_point_to_point(clique)) continue;
-    bool all = true;
-    for (const auto& queue : clique.queues) all = all && !queue.empty() && !point_to_point(queue.front());
-    if (!all) break;
-    std::vector<PendingCall> calls;
-    for (auto& queue : clique.queues) {
-      calls.push_back(queue.front());
-      queue.pop_front();
-    }
-    for (const PendingCall& call : calls)
-      if (call.kind != calls[0].kind || call.type != calls[0].type || call.count != calls[0].count)
-        return failed(ncclInvalidUsage, std::string("ranks disagree: ") + calls[0].api + " of " +
-                                            std::to_string(calls[0].count) + " elements meets " + call.api + " of " +
-                                            std::to_string(call.count));
-    effects(calls);
+Runs slice(const Runs& runs, uint64_t begin, uint64_t bytes) {
+  Runs part;
+  for (const auto& [offset, length] : runs) {
+    const uint64_t low = std::max(offset, begin), high = std::min(offset + length, begin + bytes);
+    if (low < high) part.emplace_back(low - begin, high - low);
   }
-  for (const auto& queue : clique.queues)
-    if (clique.ranks == 1 && !queue.empty())
-      return failed(ncclInvalidUsage, "a send or receive to the own rank has no partner in its group");
-  return ncclSuccess;
+  return part;
+}
+
+Runs intersection(const Runs& a, const Runs& b) {
+  Runs both;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const uint64_t low = std::max(a[i].first, b[j].first);
+    const uint64_t high = std::min(a[i].first + a[i].second, b[j].first + b[j].second);
+    if (low < high) both.emplace_back(low, high - low);
+    if (a[i].first + a[i].second < b[j].first + b[j].second)
+      ++i;
+    else
+      ++j;
+  }
+  return both;
+}
+
+Outcome carry_out(const CollectiveCall& call, int rank, const std::vector<const Contribution*>& contributions) {
+  const auto ranks = static_cast<int>(contributions.size());
+  const uint64_t bytes = call.count * type_bytes(call.type);
+  const auto from = [&](int other) -> const Contribution& { return *contributions[static_cast<size_t>(other)]; };
+  Outcome outcome;
+  const uint64_t whole = received_bytes(call, rank, ranks);
+  const bool any = std::any_of(contributions.begin(), contributions.end(),
+                               [](const Contribution* c) { return c != nullptr && !c->bytes.empty(); });
+  if (whole == 0 || !any) return outcome;
+  outcome.bytes.resize(whole);
+  const uint64_t own = static_cast<uint64_t>(rank) * bytes;
+  switch (call.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kReduce:
+      reduce(&outcome, call, contributions, 0);
+      break;
+    case CollectiveKind::kReduceScatter:
+      reduce(&outcome, call, contributions, own);
+      break;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kRecv:
+      place(&outcome, 0, from(call.root), 0, bytes);
+      break;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kGather:
+      for (int other = 0; other < ranks; ++other)
+        place(&outcome, static_cast<uint64_t>(other) * bytes, from(other), 0, bytes);
+      break;
+    case CollectiveKind::kAllToAll:
+      for (int other = 0; other < ranks; ++other)
+        place(&outcome, static_cast<uint64_t>(other) * bytes, from(other), own, bytes);
+      break;
+    case CollectiveKind::kScatter:
+      place(&outcome, 0, from(call.root), own, bytes);
+      break;
+    case CollectiveKind::kSend:
+      break;
+  }
+  return outcome;
 }
 
 }  // namespace maya::nccl

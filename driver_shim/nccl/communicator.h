@@ -1,17 +1,28 @@
-// Communicators whose ranks all live in this process: one rank, or one per device (ncclCommInitAll, ncclCommInitRank
-// inside one group).
+// Communicators. One engine for all: ranks of other processes, of this process, one rank alone, and worlds whose other
+// ranks are absent (MAYA_TWINS=1).
+//
+// A call posts its bytes to the shared area (area.h) and returns: nothing blocks while a call is issued, so ranks may
+// issue calls of different communicators in different orders. Its results are taken when every contribution is there:
+// at once where the others came first, otherwise when the program synchronises, queries or reads (driver_shim/cuda/
+// pending_work.h), or with the next call.
 #pragma once
 
 #include <nccl.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "driver_shim/common/driver_access.h"
+#include "driver_shim/nccl/area.h"
+#include "driver_shim/nccl/call.h"
+#include "driver_shim/nccl/config.h"
+#include "driver_shim/nccl/rendezvous.h"
 
 // Defines an entry point and its profiling twin pnccl*, which is the same code (NCCL documentation, "PMPI"-style
 // interception).
@@ -22,29 +33,68 @@
 
 namespace maya::nccl {
 
-// One collective or point-to-point call of one rank, not yet carried out.
+struct Communicator;
+
+// A call whose results are not all there.
 struct PendingCall {
-  CollectiveKind kind;
-  const char* api;
-  const void* send;
-  void* receive;
-  size_t count;  // as NCCL counts for this kind
-  ncclDataType_t type;
-  int operation;  // ncclRedOp_t, built in or made by ncclRedOpCreatePreMulSum
-  int root;       // root or peer
-  cudaStream_t stream;
-  CUcontext context;
-  uint64_t group;  // number of the group it was issued in
+  std::shared_ptr<Communicator> communicator;
+  CollectiveCall call;
+  uint64_t position = 0;
+  uint64_t number = 0;  // in the driver's callbacks; 0: it waits for nobody
+  Contribution own;
+  uint32_t tag = 0;  // the driver's
+  bool ended = false;
 };
 
-// The ranks of one communicator. Calls of a rank are carried out in order, each when every rank has issued its own.
-struct Clique {
-  explicit Clique(int count) : ranks(count), queues(static_cast<size_t>(count)) {}
-  const int ranks;
-  uint64_t unique = 0;
-  std::mutex mutex;
-  std::vector<std::deque<PendingCall>> queues;  // by rank
-  int joined = 0;
+// A reduction made by ncclRedOpCreatePreMulSum.
+struct UserOperation {
+  bool live = false;
+  ncclDataType_t type = ncclInt8;
+  const void* device_scalar = nullptr;  // read when a call runs; null: `scalar` holds it
+  unsigned char scalar[8] = {};
+};
+
+struct Communicator {
+  enum class State { kStarting, kReady, kFinalized, kRevoked, kEnded };
+
+  Identity identity;
+  Identity grow_identity;  // made by ncclCommGetUniqueId and not used yet; guarded by engine_mutex()
+  int rank = 0;
+  int ranks = 1;
+  int device = 0;
+  uint64_t parent = 0;  // unique number of the communicator that it came from
+  Configuration configuration;
+  bool twins = false;
+  std::atomic<State> state{State::kStarting};
+  std::atomic<ncclResult_t> error{ncclInProgress};  // what ncclCommGetAsyncError answers
+  std::mutex text_mutex;
+  std::string error_text;  // guarded by text_mutex
+  std::string error_text_copy() {
+    std::lock_guard<std::mutex> lock(text_mutex);
+    return error_text;
+  }
+
+  std::unique_ptr<Rendezvous> rendezvous;  // while starting
+  std::shared_ptr<Area> area;              // null: one rank, or twins
+  uint32_t trace_id = 0;
+  std::vector<int32_t> world_ranks;  // empty: not known
+  int nodes = 0;                     // 0: not known
+  uint64_t charged_bytes = 0;        // device memory
+
+  // Guarded by engine_mutex().
+  std::deque<std::shared_ptr<PendingCall>> collectives;
+  std::map<int, std::deque<std::shared_ptr<PendingCall>>> receives;  // by peer
+  std::deque<std::pair<CollectiveCall, Contribution>> self_sends;
+  std::deque<CollectiveCall> self_receives;
+  std::map<std::pair<uint64_t, int>, Contribution> twin_sends;  // the last one by (count, type)
+  std::pair<CollectiveCall, Contribution> twin_broadcast;       // of this group, with this rank as root
+  std::vector<std::pair<CollectiveCall, Contribution>> twin_waiting;
+  uint64_t looked_ns = 0;  // when peers were last looked after
+  uint64_t next_collective = 0;
+  std::map<int, uint64_t> next_send, next_receive;
+  uint64_t next_management = 0;
+  uint64_t next_shrink = 0;
+  std::vector<UserOperation> operations;  // by number - ncclNumOps
 };
 
 }  // namespace maya::nccl
@@ -52,12 +102,7 @@ struct Clique {
 struct ncclComm {
   static constexpr uint64_t kMagic = 0x6d6179616e63636c;
   uint64_t magic = kMagic;
-  std::shared_ptr<maya::nccl::Clique> clique;
-  int rank = 0;
-  CUdevice device = 0;
-  uint32_t trace_id = 0;
-  uint64_t sequence = 0;
-  std::vector<bool> operations;  // live user-defined reductions, by number - ncclNumOps
+  std::shared_ptr<maya::nccl::Communicator> communicator;
 };
 
 namespace maya::nccl {
@@ -66,27 +111,45 @@ namespace maya::nccl {
 ncclResult_t failed(ncclResult_t result, std::string text);
 const char* last_error();
 
-// Null, with ncclGetLastError set, unless `comm` is a live communicator.
+// False, with ncclGetLastError set, unless `comm` is a live communicator.
 bool valid(ncclComm_t comm, const char* api);
+// As valid(), and ready for calls: otherwise the documented error.
+ncclResult_t ready(ncclComm_t comm, const char* api);
 
-size_t type_bytes(ncclDataType_t type);  // 0 for an invalid type
-DataType type_of(ncclDataType_t type);
+// MAYA_TWINS=1: the other ranks of the world are absent.
+bool twins();
+// RANK of the launcher, -1.
+int world_rank();
 
-// Carries out every call for which all ranks of the clique have issued theirs. True when nothing is left waiting.
-ncclResult_t carry_out(Clique& clique);
+// --- engine.cc ---
+std::mutex& engine_mutex();
+// Takes the results of whatever is complete. With the mutex held.
+void progress(Communicator& communicator);
+// Ends calls that wait for ranks that are gone: the communicator's error is ncclRemoteError from then on. With the
+// mutex held.
+void check_peers(Communicator& communicator);
+// Ends everything that is left, results unknown. With the mutex held.
+void drop_calls(Communicator& communicator);
+// Blocks until all calls of the communicator have ended.
+void finish_calls(const std::shared_ptr<Communicator>& communicator);
+// Hands a checked call, whose receive buffer is unknown by now, to the other ranks. Never waits for them, except while
+// a ring is full.
+ncclResult_t post(const std::shared_ptr<Communicator>& communicator, const CollectiveCall& call, Contribution own);
+// A send or receive to the own rank is left without a partner.
+bool unmatched_self_calls(const Communicator& communicator);
 
-// dst[i] = a[i] (op) b[i] on host values; averages are divided by the caller's last step (finish_average).
-void reduce_into(void* accumulator, const void* value, size_t count, ncclDataType_t type, ncclRedOp_t operation);
-void finish_average(void* accumulator, size_t count, ncclDataType_t type, int ranks);
+// --- contribution.cc ---
+// The bytes that the rank gives to a call, as they are now. May wait for calls that its buffer depends on: never with
+// the mutex held.
+Contribution contribute(const Communicator& communicator, const CollectiveCall& call);
+void write_record(Communicator& communicator, Record& record, const Contribution& from, const Area::Reader& reader);
+Contribution read_record(const Area& area, const Record& record, uint64_t whole_bytes);
 
-// Groups. begin/end nest per thread; submit() outside a group is a group of its own.
-ncclResult_t submit(ncclComm_t comm, PendingCall call);
-uint64_t current_group();
+// --- groups (group.cc): begin/end nest per thread; a call outside a group is a group of its own ---
+void begin_group();
+ncclResult_t end_group();
 bool in_group();
-// A communicator that waits for its other ranks until the group ends.
-void joins_in_group(std::shared_ptr<Clique> clique);
-// The clique of `unique`, made for `ranks` when it is the first.
-std::shared_ptr<Clique> clique_of(uint64_t unique, int ranks);
-void forget_clique(uint64_t unique);
+uint32_t current_group();  // from 1; 0 outside of an explicit group
+void touch(std::shared_ptr<Communicator> communicator);
 
 }  // namespace maya::nccl

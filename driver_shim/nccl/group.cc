@@ -1,60 +1,83 @@
-// ncclGroupStart and ncclGroupEnd: calls are carried out when the outermost group of the thread ends.
+// ncclGroupStart and ncclGroupEnd. Calls are posted as they are issued; the end of the outermost group takes the
+// results that are there and finishes the communicators that were begun in it.
+#include "driver_shim/nccl/group.h"
+
 #include <atomic>
 #include <set>
 
-#include "driver_shim/nccl/communicator.h"
+#include "driver_shim/nccl/twins.h"
 
 namespace maya::nccl {
 namespace {
 
 struct GroupState {
   int depth = 0;
-  uint64_t number = 0;
-  std::set<std::shared_ptr<Clique>> touched;
-  std::set<std::shared_ptr<Clique>> joining;
+  int explicit_depth = 0;
+  uint32_t number = 0;
+  std::set<std::shared_ptr<Communicator>> touched;
+  std::vector<std::unique_ptr<Beginning>> beginnings;
 };
 thread_local GroupState group;
-std::atomic<uint64_t> group_numbers{0};
+std::atomic<uint32_t> group_numbers{0};
 
-void begin() {
-  if (group.depth++ == 0) group.number = ++group_numbers;
-}
-
-ncclResult_t end() {
-  if (--group.depth > 0) return ncclSuccess;
-  const auto joining = std::move(group.joining);
-  const auto touched = std::move(group.touched);
-  group.joining.clear();
-  group.touched.clear();
-  for (const auto& clique : joining) {
-    if (clique->joined == clique->ranks) {
-      forget_clique(clique->unique);
-      continue;
+// Lets all beginnings go on until each has ended. The first error counts.
+ncclResult_t finish(std::vector<std::unique_ptr<Beginning>> beginnings) {
+  ncclResult_t first_error = ncclSuccess;
+  bool later = false;
+  while (!beginnings.empty()) {
+    for (auto i = beginnings.begin(); i != beginnings.end();) {
+      const ncclResult_t result = (*i)->progress();
+      if (result == ncclInProgress && (*i)->blocking()) {
+        ++i;
+        continue;
+      }
+      if (result == ncclInProgress) {
+        later = true;
+        hand_over(std::move(*i));
+      } else if (result != ncclSuccess && first_error == ncclSuccess) {
+        first_error = result;
+      }
+      i = beginnings.erase(i);
     }
-    return failed(ncclInvalidUsage, "a communicator of " + std::to_string(clique->ranks) + " ranks has only " +
-                                        std::to_string(clique->joined) +
-                                        " in this process; worlds of several processes are not supported");
+    if (!beginnings.empty()) beginnings.front()->wait();
   }
-  for (const auto& clique : touched)
-    if (const ncclResult_t result = carry_out(*clique); result != ncclSuccess) return result;
-  return ncclSuccess;
+  return first_error != ncclSuccess ? first_error : later ? ncclInProgress : ncclSuccess;
 }
 
 }  // namespace
 
-uint64_t current_group() { return group.number; }
-bool in_group() { return group.depth > 0; }
-void joins_in_group(std::shared_ptr<Clique> clique) { group.joining.insert(std::move(clique)); }
+void begin_group() { ++group.depth; }
 
-ncclResult_t submit(ncclComm_t comm, PendingCall call) {
-  begin();
-  call.group = group.number;
-  {
-    std::lock_guard<std::mutex> lock(comm->clique->mutex);
-    comm->clique->queues[static_cast<size_t>(comm->rank)].push_back(call);
+bool in_group() { return group.explicit_depth > 0; }
+
+uint32_t current_group() { return group.explicit_depth > 0 ? group.number : 0; }
+
+void touch(std::shared_ptr<Communicator> communicator) { group.touched.insert(std::move(communicator)); }
+
+ncclResult_t end_group() {
+  if (--group.depth > 0) return ncclSuccess;
+  const auto touched = std::move(group.touched);
+  auto beginnings = std::move(group.beginnings);
+  group.touched.clear();
+  group.beginnings.clear();
+  ncclResult_t result = finish(std::move(beginnings));
+  std::lock_guard<std::mutex> lock(engine_mutex());
+  for (const auto& communicator : touched) {
+    finish_twin_broadcasts(*communicator);
+    progress(*communicator);
+    if (unmatched_self_calls(*communicator)) {
+      communicator->self_sends.clear();
+      communicator->self_receives.clear();
+      result = failed(ncclInvalidUsage, "a send or receive to the own rank has no partner in its group");
+    }
   }
-  group.touched.insert(comm->clique);
-  return end();
+  return result;
+}
+
+ncclResult_t run(std::unique_ptr<Beginning> beginning) {
+  begin_group();
+  group.beginnings.push_back(std::move(beginning));
+  return end_group();
 }
 
 }  // namespace maya::nccl
@@ -62,17 +85,20 @@ ncclResult_t submit(ncclComm_t comm, PendingCall call) {
 using namespace maya::nccl;
 
 MAYA_NCCL(ncclGroupStart) {
-  begin();
+  begin_group();
+  if (group.explicit_depth++ == 0) group.number = ++group_numbers;
   return ncclSuccess;
 }
 
 MAYA_NCCL(ncclGroupEnd) {
   if (!in_group()) return failed(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
-  return end();
+  --group.explicit_depth;
+  return end_group();
 }
 
 MAYA_NCCL(ncclGroupSimulateEnd, ncclSimInfo_t* info) {
   if (!in_group()) return failed(ncclInvalidUsage, "ncclGroupSimulateEnd without ncclGroupStart");
   if (info != nullptr) info->estimatedTime = NCCL_UNDEF_FLOAT;
-  return end();
+  --group.explicit_depth;
+  return end_group();
 }

@@ -1,14 +1,18 @@
-// Communicators' creation and end, queries, versions, memory.
+// Handles; how communicators begin and end.
+#include "driver_shim/nccl/lifecycle.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-#include <atomic>
-#include <random>
+#include <map>
 #include <set>
 
-#include "driver_shim/nccl/communicator.h"
+#include "driver_shim/nccl/device_memory.h"
 
 namespace maya::nccl {
 namespace {
+
+thread_local std::string last_error_text;
 
 std::mutex live_mutex;
 std::set<ncclComm_t>& live() {
@@ -16,39 +20,170 @@ std::set<ncclComm_t>& live() {
   return *all;
 }
 
-uint64_t random_word() {
-  static std::mutex mutex;
-  static auto* const device = new std::random_device;
-  std::lock_guard<std::mutex> lock(mutex);
-  return (static_cast<uint64_t>((*device)()) << 32) | (*device)();
+// Communicators that are not blocking and still on their way.
+std::map<Communicator*, std::unique_ptr<Beginning>>& on_their_way() {
+  static auto* const all = new std::map<Communicator*, std::unique_ptr<Beginning>>;
+  return *all;
 }
 
-ncclComm_t make(std::shared_ptr<Clique> clique, int rank, CUdevice device) {
+int number_from_environment(const char* name) {
+  const char* text = secure_getenv(name);
+  char* end = nullptr;
+  const long value = text == nullptr ? -1 : strtol(text, &end, 10);
+  return text == nullptr || end == text || *end != 0 || value < 0 || value > INT32_MAX ? -1 : static_cast<int>(value);
+}
+
+class Joining : public Beginning {
+ public:
+  Joining(const char* api, std::shared_ptr<Communicator> communicator, ncclComm_t* out)
+      : api_(api), communicator_(std::move(communicator)), out_(out) {}
+
+  ncclResult_t progress() override {
+    Communicator& c = *communicator_;
+    if (c.ranks > 1 && !c.twins) {
+      if (c.rendezvous == nullptr)
+        c.rendezvous = std::make_unique<Rendezvous>(c.identity, c.ranks, c.rank, world_rank(), c.device);
+      const ncclResult_t result = c.rendezvous->progress();
+      if (result == ncclInProgress) return result;
+      if (result != ncclSuccess) return give_up(result);
+      c.area = c.rendezvous->area();
+      c.rendezvous.reset();
+    }
+    become_ready(c);
+    if (const ncclResult_t result = charge_communicator(c, api_); result != ncclSuccess) return give_up(result);
+    c.error.store(ncclSuccess);
+    return ncclSuccess;
+  }
+
+  void wait() override {
+    if (communicator_->rendezvous != nullptr) communicator_->rendezvous->wait();
+  }
+  bool blocking() const override { return communicator_->configuration.blocking; }
+  const std::shared_ptr<Communicator>& communicator() const override { return communicator_; }
+
+ private:
+  ncclResult_t give_up(ncclResult_t result) {
+    Communicator& c = *communicator_;
+    std::string text = std::string(api_) + ": " + (c.rendezvous != nullptr ? c.rendezvous->error() : last_error());
+    if (result == ncclSystemError || result == ncclRemoteError) {
+      const std::string line = "maya: " + text + "\n";
+      [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+    }
+    c.rendezvous.reset();
+    c.error.store(result);
+    {
+      std::lock_guard<std::mutex> lock(c.text_mutex);
+      c.error_text = text;
+    }
+    if (blocking() && *out_ != nullptr) {
+      retire(*out_);
+      *out_ = nullptr;
+    }
+    return failed(result, std::move(text));
+  }
+
+  const char* const api_;
+  const std::shared_ptr<Communicator> communicator_;
+  ncclComm_t* const out_;
+};
+
+}  // namespace
+
+ncclResult_t failed(ncclResult_t result, std::string text) {
+  last_error_text = std::move(text);
+  return result;
+}
+
+const char* last_error() { return last_error_text.c_str(); }
+
+bool twins() {
+  static const bool absent = number_from_environment("MAYA_TWINS") == 1;
+  return absent;
+}
+
+int world_rank() {
+  static const int rank = number_from_environment("RANK");
+  return rank;
+}
+
+int gpus_per_node() {
+  static const int given = [] {
+    const int number = number_from_environment("MAYA_GPUS_PER_NODE");
+    return number > 0 ? number : number_from_environment("LOCAL_WORLD_SIZE");
+  }();
+  return given;
+}
+
+bool valid(ncclComm_t comm, const char* api) {
+  if (comm != nullptr) {
+    std::lock_guard<std::mutex> lock(live_mutex);
+    if (live().count(comm) != 0) return true;
+  }
+  failed(ncclInvalidArgument, std::string(api) + ": the communicator is null, destroyed or corrupted");
+  return false;
+}
+
+ncclResult_t ready(ncclComm_t comm, const char* api) {
+  if (!valid(comm, api)) return ncclInvalidArgument;
+  Communicator& c = *comm->communicator;
+  if (c.state.load() == Communicator::State::kStarting) carry_on(c);
+  const ncclResult_t error = c.error.load();
+  const std::string name(api);
+  switch (c.state.load()) {
+    case Communicator::State::kStarting:
+      if (error != ncclInProgress) return failed(error, c.error_text_copy());
+      return failed(ncclInvalidArgument, name + ": the communicator's previous operation has not returned ncclSuccess");
+    case Communicator::State::kFinalized:
+      return failed(ncclInvalidUsage, name + ": the communicator was finalized");
+    case Communicator::State::kRevoked:
+      return failed(ncclInvalidUsage, name + ": the communicator was revoked");
+    default:
+      break;
+  }
+  return error == ncclSuccess ? ncclSuccess : failed(error, name + ": " + c.error_text_copy());
+}
+
+ncclComm_t make_handle(std::shared_ptr<Communicator> communicator) {
   auto* comm = new ncclComm;
-  comm->clique = std::move(clique);
-  comm->rank = rank;
-  comm->device = device;
-  comm->trace_id = shim::driver()->communicator(0, comm->clique->unique, static_cast<uint32_t>(rank),
-                                                static_cast<uint32_t>(comm->clique->ranks), 0, 0);
-  ++comm->clique->joined;
+  comm->communicator = std::move(communicator);
   std::lock_guard<std::mutex> lock(live_mutex);
   live().insert(comm);
   return comm;
 }
 
-// Handles of destroyed communicators must be told from live ones, so their memory is kept.
 void retire(ncclComm_t comm) {
+  // Handles of destroyed communicators must be told from live ones, so their memory is kept.
   {
     std::lock_guard<std::mutex> lock(live_mutex);
     live().erase(comm);
   }
   comm->magic = 0;
-  shim::driver()->communicator(comm->trace_id, comm->clique->unique, static_cast<uint32_t>(comm->rank),
-                               static_cast<uint32_t>(comm->clique->ranks), 0, 1);
-  comm->clique.reset();
+  const std::shared_ptr<Communicator> communicator = std::move(comm->communicator);
+  Communicator& c = *communicator;
+  std::unique_ptr<Beginning> beginning;
+  {
+    std::lock_guard<std::mutex> lock(live_mutex);
+    const auto found = on_their_way().find(&c);
+    if (found != on_their_way().end()) {
+      beginning = std::move(found->second);
+      on_their_way().erase(found);
+    }
+  }
+  beginning.reset();
+  c.rendezvous.reset();
+  c.state.store(Communicator::State::kEnded);
+  {
+    std::lock_guard<std::mutex> lock(engine_mutex());
+    drop_calls(c);
+  }
+  if (c.area != nullptr) c.area->leave(c.rank);
+  release_communicator(c);
+  if (c.trace_id != 0)
+    shim::driver()->communicator(c.trace_id, c.identity.unique(), static_cast<uint32_t>(c.rank),
+                                 static_cast<uint32_t>(c.ranks), 0, 1);
 }
 
-ncclResult_t current_device(CUdevice* device, const char* api) {
+ncclResult_t current_device(int* device, const char* api) {
   if (shim::driver() == nullptr || MAYA_DRIVER(cuCtxGetDevice) == nullptr)
     return failed(ncclUnhandledCudaError, std::string(api) + ": no driver");
   const CUresult status = MAYA_DRIVER(cuCtxGetDevice)(device);
@@ -58,187 +193,105 @@ ncclResult_t current_device(CUdevice* device, const char* api) {
                       std::string(api) + ": no current device: driver error " + std::to_string(status));
 }
 
-uint64_t unique_of(const ncclUniqueId& id) {
-  uint64_t unique;
-  memcpy(&unique, id.internal, sizeof unique);
-  return unique;
+void become_ready(Communicator& c) {
+  if (c.ranks == 1) {
+    c.world_ranks = {world_rank()};
+  } else if (c.area != nullptr) {
+    for (int rank = 0; rank < c.ranks; ++rank) c.world_ranks.push_back(c.area->member(rank).world_rank);
+  }
+  const int per_node = gpus_per_node();
+  std::set<int> nodes;
+  for (const int32_t rank : c.world_ranks)
+    if (rank >= 0 && per_node > 0) nodes.insert(rank / per_node);
+  c.nodes = static_cast<int>(nodes.size());
+  const CommunicatorDescription description{c.identity.unique(),
+                                            c.parent,
+                                            static_cast<uint32_t>(c.rank),
+                                            static_cast<uint32_t>(c.ranks),
+                                            c.device,
+                                            c.configuration.name.c_str(),
+                                            c.world_ranks.empty() ? nullptr : c.world_ranks.data(),
+                                            c.twins ? 1 : 0};
+  c.trace_id = shim::driver()->describe_communicator(&description);
+  c.state.store(Communicator::State::kReady);
 }
 
-ncclResult_t initialize_rank(const char* api, ncclComm_t* comm, int ranks, const ncclUniqueId* id, int rank) {
-  if (comm == nullptr || id == nullptr || ranks < 1 || rank < 0 || rank >= ranks)
-    return failed(ncclInvalidArgument,
-                  std::string(api) + ": rank " + std::to_string(rank) + " of " + std::to_string(ranks));
-  CUdevice device;
-  if (const ncclResult_t status = current_device(&device, api); status != ncclSuccess) return status;
-  if (ranks > 1 && !in_group())
-    return failed(ncclInvalidUsage,
-                  std::string(api) + ": a communicator of " + std::to_string(ranks) +
-                      " ranks needs its other processes; worlds of several processes are not supported");
-  const std::shared_ptr<Clique> clique = ranks == 1 ? std::make_shared<Clique>(1) : clique_of(unique_of(*id), ranks);
-  clique->unique = unique_of(*id);
-  *comm = make(clique, rank, device);
-  if (ranks > 1) joins_in_group(clique);
-  return ncclSuccess;
+std::unique_ptr<Beginning> make_joining(const char* api, std::shared_ptr<Communicator> communicator, ncclComm_t* out) {
+  return std::make_unique<Joining>(api, std::move(communicator), out);
 }
 
-}  // namespace
+ncclResult_t begin(const char* api, std::shared_ptr<Communicator> communicator, ncclComm_t* out) {
+  *out = make_handle(communicator);
+  return run(make_joining(api, std::move(communicator), out));
+}
+
+void hand_over(std::unique_ptr<Beginning> beginning) {
+  std::lock_guard<std::mutex> lock(live_mutex);
+  on_their_way()[beginning->communicator().get()] = std::move(beginning);
+}
+
+void carry_on(Communicator& communicator) {
+  std::unique_ptr<Beginning> beginning;
+  {
+    std::lock_guard<std::mutex> lock(live_mutex);
+    const auto found = on_their_way().find(&communicator);
+    if (found == on_their_way().end()) return;
+    beginning = std::move(found->second);
+    on_their_way().erase(found);
+  }
+  if (beginning->progress() == ncclInProgress) hand_over(std::move(beginning));
+}
+
 }  // namespace maya::nccl
 
 using namespace maya::nccl;
 
-MAYA_NCCL(ncclGetVersion, int* version) {
-  if (version == nullptr) return failed(ncclInvalidArgument, "ncclGetVersion: version is null");
-  *version = NCCL_VERSION_CODE;
-  return ncclSuccess;
-}
-
-MAYA_NCCL(ncclGetUniqueId, ncclUniqueId* id) {
-  if (id == nullptr) return failed(ncclInvalidArgument, "ncclGetUniqueId: uniqueId is null");
-  memset(id, 0, sizeof *id);
-  const uint64_t words[2] = {random_word() | 1, random_word()};
-  memcpy(id->internal, words, sizeof words);
-  return ncclSuccess;
-}
-
-MAYA_NCCL(ncclCommInitRank, ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
-  return initialize_rank("ncclCommInitRank", comm, ranks, &id, rank);
-}
-MAYA_NCCL(ncclCommInitRankConfig, ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t*) {
-  return initialize_rank("ncclCommInitRankConfig", comm, ranks, &id, rank);
-}
-MAYA_NCCL(ncclCommInitRankScalable, ncclComm_t* comm, int ranks, int rank, int, ncclUniqueId* ids, ncclConfig_t*) {
-  return initialize_rank("ncclCommInitRankScalable", comm, ranks, ids, rank);
-}
-
-MAYA_NCCL(ncclCommInitAll, ncclComm_t* comms, int count, const int* devices) {
-  if (comms == nullptr || count < 1) return failed(ncclInvalidArgument, "ncclCommInitAll: no communicators asked for");
-  const maya::MayaTable* driver = maya::shim::driver();
-  if (driver == nullptr) return failed(ncclUnhandledCudaError, "ncclCommInitAll: no driver");
-  std::set<int> distinct;
-  for (int i = 0; i < count; ++i) {
-    const int device = devices != nullptr ? devices[i] : i;
-    if (device < 0 || device >= driver->device_count() || !distinct.insert(device).second)
-      return failed(ncclInvalidUsage,
-                    "ncclCommInitAll: device " + std::to_string(device) + " does not exist or is listed twice");
-  }
-  auto clique = std::make_shared<Clique>(count);
-  clique->unique = random_word();
-  for (int i = 0; i < count; ++i) comms[i] = make(clique, i, devices != nullptr ? devices[i] : i);
-  return ncclSuccess;
-}
-
-MAYA_NCCL(ncclCommSplit, ncclComm_t comm, int color, int, ncclComm_t* made, ncclConfig_t*) {
-  if (!valid(comm, "ncclCommSplit")) return ncclInvalidArgument;
-  if (made == nullptr || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
-    return failed(ncclInvalidArgument, "ncclCommSplit: bad color or null result");
-  if (color == NCCL_SPLIT_NOCOLOR) {
-    *made = NCCL_COMM_NULL;
-    return ncclSuccess;
-  }
-  if (comm->clique->ranks > 1) return failed(ncclInvalidUsage, "ncclCommSplit of several ranks is not supported");
-  auto clique = std::make_shared<Clique>(1);
-  clique->unique = random_word();
-  *made = make(clique, 0, comm->device);
-  return ncclSuccess;
-}
-
-namespace {
-
-ncclResult_t end(ncclComm_t comm, const char* api) {
+MAYA_NCCL(ncclCommDestroy, ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;  // documented: a null communicator is accepted
-  if (!valid(comm, api)) return ncclInvalidArgument;
+  if (!valid(comm, "ncclCommDestroy")) return ncclInvalidArgument;
+  if (comm->communicator->state.load() == Communicator::State::kReady) finish_calls(comm->communicator);
   retire(comm);
   return ncclSuccess;
 }
 
-}  // namespace
+MAYA_NCCL(ncclCommAbort, ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  if (!valid(comm, "ncclCommAbort")) return ncclInvalidArgument;
+  retire(comm);
+  return ncclSuccess;
+}
 
-MAYA_NCCL(ncclCommDestroy, ncclComm_t comm) { return end(comm, "ncclCommDestroy"); }
-MAYA_NCCL(ncclCommAbort, ncclComm_t comm) { return end(comm, "ncclCommAbort"); }
 MAYA_NCCL(ncclCommFinalize, ncclComm_t comm) {
-  return valid(comm, "ncclCommFinalize") ? ncclSuccess : ncclInvalidArgument;
-}
-MAYA_NCCL(ncclCommRevoke, ncclComm_t comm, int) {
-  return valid(comm, "ncclCommRevoke") ? ncclSuccess : ncclInvalidArgument;
+  if (const ncclResult_t result = ready(comm, "ncclCommFinalize"); result != ncclSuccess) return result;
+  finish_calls(comm->communicator);
+  comm->communicator->state.store(Communicator::State::kFinalized);
+  return ncclSuccess;
 }
 
-MAYA_NCCL(ncclCommCount, const ncclComm_t comm, int* count) {
-  if (!valid(comm, "ncclCommCount") || count == nullptr) return ncclInvalidArgument;
-  *count = comm->clique->ranks;
+MAYA_NCCL(ncclCommRevoke, ncclComm_t comm, int flags) {
+  if (!valid(comm, "ncclCommRevoke")) return ncclInvalidArgument;
+  if (flags != NCCL_REVOKE_DEFAULT)
+    return failed(ncclInvalidArgument, "ncclCommRevoke: invalid flags " + std::to_string(flags));
+  Communicator& c = *comm->communicator;
+  if (c.state.load() == Communicator::State::kStarting || c.state.load() == Communicator::State::kFinalized)
+    return failed(ncclInvalidUsage, "ncclCommRevoke: the communicator is not ready");
+  std::lock_guard<std::mutex> lock(engine_mutex());
+  drop_calls(c);
+  c.state.store(Communicator::State::kRevoked);
   return ncclSuccess;
 }
-MAYA_NCCL(ncclCommUserRank, const ncclComm_t comm, int* rank) {
-  if (!valid(comm, "ncclCommUserRank") || rank == nullptr) return ncclInvalidArgument;
-  *rank = comm->rank;
-  return ncclSuccess;
-}
-MAYA_NCCL(ncclCommCuDevice, const ncclComm_t comm, int* device) {
-  if (!valid(comm, "ncclCommCuDevice") || device == nullptr) return ncclInvalidArgument;
-  *device = comm->device;
-  return ncclSuccess;
-}
+
 MAYA_NCCL(ncclCommGetAsyncError, ncclComm_t comm, ncclResult_t* error) {
-  if (!valid(comm, "ncclCommGetAsyncError") || error == nullptr) return ncclInvalidArgument;
-  *error = ncclSuccess;
-  return ncclSuccess;
-}
-
-MAYA_NCCL_EXPORT const char* pncclGetErrorString(ncclResult_t result) __attribute__((alias("ncclGetErrorString")));
-MAYA_NCCL_EXPORT const char* ncclGetErrorString(ncclResult_t result) {
-  switch (result) {
-    case ncclSuccess:
-      return "no error";
-    case ncclUnhandledCudaError:
-      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
-    case ncclSystemError:
-      return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-    case ncclInternalError:
-      return "internal error - please report this issue to the NCCL developers";
-    case ncclInvalidArgument:
-      return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-    case ncclInvalidUsage:
-      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-    case ncclRemoteError:
-      return "remote process exited or there was a network error";
-    case ncclInProgress:
-      return "NCCL operation in progress";
-    case ncclTimeout:
-      return "operation timed out";
-    default:
-      return "unknown result code";
+  if (!valid(comm, "ncclCommGetAsyncError")) return ncclInvalidArgument;
+  if (error == nullptr) return failed(ncclInvalidArgument, "ncclCommGetAsyncError: asyncError is null");
+  const std::shared_ptr<Communicator> communicator = comm->communicator;
+  if (communicator->state.load() == Communicator::State::kStarting) {
+    carry_on(*communicator);
+  } else {
+    std::lock_guard<std::mutex> lock(engine_mutex());
+    progress(*communicator);
+    check_peers(*communicator);
   }
-}
-MAYA_NCCL_EXPORT const char* pncclGetLastError(ncclComm_t comm) __attribute__((alias("ncclGetLastError")));
-MAYA_NCCL_EXPORT const char* ncclGetLastError(ncclComm_t) { return last_error(); }
-
-MAYA_NCCL(ncclMemAlloc, void** pointer, size_t bytes) {
-  if (pointer == nullptr || bytes == 0) return failed(ncclInvalidArgument, "ncclMemAlloc: null pointer or no bytes");
-  const maya::MayaTable* driver = maya::shim::driver();
-  CUdeviceptr address = 0;
-  if (driver == nullptr ||
-      driver->allocate(&address, bytes, maya::ChargeLayer::kAllocations, "ncclMemAlloc") != CUDA_SUCCESS)
-    return failed(ncclUnhandledCudaError, "ncclMemAlloc: out of device memory");
-  *pointer = reinterpret_cast<void*>(address);
-  return ncclSuccess;
-}
-MAYA_NCCL(ncclMemFree, void* pointer) {
-  const auto free = MAYA_DRIVER(cuMemFree_v2);
-  if (free == nullptr || free(reinterpret_cast<CUdeviceptr>(pointer)) != CUDA_SUCCESS)
-    return failed(ncclUnhandledCudaError, "ncclMemFree: not an allocation");
-  return ncclSuccess;
-}
-
-MAYA_NCCL(ncclCommRegister, const ncclComm_t comm, void* buffer, size_t bytes, void** handle) {
-  if (!valid(comm, "ncclCommRegister") || buffer == nullptr || bytes == 0 || handle == nullptr)
-    return ncclInvalidArgument;
-  *handle = buffer;
-  return ncclSuccess;
-}
-MAYA_NCCL(ncclCommDeregister, const ncclComm_t comm, void* handle) {
-  return valid(comm, "ncclCommDeregister") && handle != nullptr ? ncclSuccess : ncclInvalidArgument;
-}
-MAYA_NCCL(ncclCommMemStats, ncclComm_t comm, ncclCommMemStat_t, uint64_t* value) {
-  if (!valid(comm, "ncclCommMemStats") || value == nullptr) return ncclInvalidArgument;
-  *value = 0;
+  *error = communicator->error.load();
   return ncclSuccess;
 }
