@@ -79,6 +79,30 @@ bool concatenation_work(const LaunchContext& context, Work* work) {
   return true;
 }
 
+// TensorShape.cu, the copies around a sharded model's collectives. chunk_cat_cuda_kernel<result, source>(8 pointers,
+// bytes of a slice, bytes of a chunk, result bytes a source byte) has a plane of blocks a slice and a row a chunk.
+// split_with_sizes_copy_out_contiguous_no_cast_kernel(5 pointers, bytes of a row of the source, rows) copies all of it.
+bool chunked_copy_work(const LaunchContext& context, Work* work) {
+  const KernelName& name = context.name;
+  const auto& grid = context.launch.grid;
+  if (name.leaf == "chunk_cat_cuda_kernel") {
+    const double read = bytes_in(name.argument(1), 4), written = bytes_in(name.argument(0), 4);
+    const double bytes = static_cast<double>(context.scalar(1, 0)) * grid[1] * grid[2];
+    if (bytes <= 0) return false;
+    set_streaming(work, Family::kCopy, copied_type(name.argument(0)), bytes / written, read, written);
+    set_operator(work, Operator::kConcatenate);
+    return true;
+  }
+  if (name.leaf == "split_with_sizes_copy_out_contiguous_no_cast_kernel") {
+    const double bytes = static_cast<double>(context.scalar(0, 0)) * static_cast<double>(context.scalar(1, 0));
+    if (bytes <= 0) return false;
+    set_streaming(work, Family::kCopy, DataType::kFloat32, bytes / 4, 4, 4);  // 16 bytes a thread, whatever the type
+    set_operator(work, Operator::kConcatenate);
+    return true;
+  }
+  return false;
+}
+
 // Kernels without a rule of their own: their sizes are guessed from the grid.
 constexpr std::string_view kParts[] = {"scatter_kernel",
                                        "indexFunc",
@@ -99,7 +123,8 @@ constexpr std::string_view kParts[] = {"scatter_kernel",
 }  // namespace
 
 bool index_work(const LaunchContext& context, Work* work) {
-  if (gather_work(context, work) || concatenation_work(context, work) || counted_work(kKernels, context, work))
+  if (gather_work(context, work) || concatenation_work(context, work) || chunked_copy_work(context, work) ||
+      counted_work(kKernels, context, work))
     return true;
   for (std::string_view part : kParts) {
     if (!contains(context.name.leaf, part)) continue;

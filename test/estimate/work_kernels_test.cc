@@ -302,6 +302,30 @@ TEST_CASE("Concatenation: recorded lengths, else the grid of the contiguous form
   CHECK_FALSE(contiguous.guessed);
 }
 
+TEST_CASE("Copies around the collectives of sharded models: recorded chunk and row sizes") {
+  // A block of FSDP2 on 2 ranks, 196,864 parameters: bfloat16 gradients to a float32 buffer, two chunks of half of
+  // them.
+  const Work reduced =
+      work({.name = "void at::native::detail::chunk_cat_cuda_kernel<float, c10::BFloat16>(c10::BFloat16**, "
+                    "float*, long*, long*, long*, long*, long*, long*, long, long, long)",
+            .grid = {193, 2, 1},
+            .block = {128, 1, 1},
+            .scalars = {{64, 8, 787456}, {72, 8, 393728}, {80, 8, 2}}});
+  CHECK(reduced.read_bytes == 2.0 * 196864);
+  CHECK(reduced.written_bytes == 4.0 * 196864);
+  CHECK(operator_of(reduced) == Operator::kConcatenate);
+  CHECK_FALSE(reduced.guessed);
+  // Two ranks' shards of 98,432 bfloat16 parameters each, copied out to the parameters.
+  const Work gathered =
+      work({.name = "at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel(char**, char**, "
+                    "long*, long*, long*, long, long)",
+            .grid = {100, 2, 1},
+            .block = {128, 1, 1},
+            .scalars = {{40, 8, 196864}, {48, 8, 2}}});
+  CHECK(gathered.read_bytes == 2.0 * 196864);
+  CHECK(gathered.written_bytes == 2.0 * 196864);
+}
+
 TEST_CASE("Attention kernels: recorded fields of their structure") {
   // Memory-efficient attention of 3 x 5 heads of 40, 200 queries on 300 keys.
   const Work forward =

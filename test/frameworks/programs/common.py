@@ -87,11 +87,13 @@ def batch(device, count=4, sequence=64, vocab=512):
     return tokens[:, :-1], tokens[:, 1:]
 
 
-def train(model, device, steps=3, optimizer=None, **shape):
-    optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr=1e-4)
+def train(model, device, steps=3, clip=None, **shape):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     for _ in range(steps):
         inputs, targets = batch(device, **shape)
         loss_of(model(inputs), targets).backward()
+        if clip:
+            assert clip(1.0).shape == ()
         optimizer.step()
         optimizer.zero_grad()
     return optimizer
