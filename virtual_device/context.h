@@ -28,6 +28,7 @@ struct Context {
   static constexpr int kLimitCount = 7;
   std::atomic<uint64_t> limits[kLimitCount] = {};  // by CUlimit, up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE
   std::atomic<int> cache_config{0};                // CUfunc_cache
+  std::atomic<uint32_t> captured_streams{0};       // streams of it that are being captured into graphs
 
   // Virtual time: the end of the last work of each kind of stream. The legacy default stream keeps its own clock here.
   std::atomic<uint64_t> legacy_ready_ns{0};        // the legacy default stream

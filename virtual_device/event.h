@@ -15,6 +15,7 @@ struct Event {
   uint32_t flags;                     // CU_EVENT_BLOCKING_SYNC 1, DISABLE_TIMING 2, INTERPROCESS 4
   std::atomic<bool> recorded{false};  // a never-recorded event counts as done
   std::atomic<uint64_t> time_ns{0};   // on the virtual clock
+  std::atomic<uint64_t> captured{0};  // id of the capture sequence in which it was recorded last; 0: outside of any
 };
 
 }  // namespace maya::device

@@ -12,6 +12,7 @@
 namespace maya::device {
 
 struct Context;
+struct StreamCapture;  // what the driver keeps of a stream that is being captured; opaque here
 
 class Stream {
  public:
@@ -27,6 +28,11 @@ class Stream {
   void set_priority(int priority) { priority_.store(priority, std::memory_order_relaxed); }
   bool is_default() const { return default_stream_; }
   bool is_blocking() const { return (flags_ & 1) == 0; }
+
+  // Not null while the stream is being captured into a graph. The legacy default stream has it while a stream that orders
+  // with it is being captured: then any use of it is an error.
+  StreamCapture* capture() const { return capture_.load(std::memory_order_acquire); }
+  void set_capture(StreamCapture* capture) { capture_.store(capture, std::memory_order_release); }
 
   // Places work of `duration_ns` no earlier than `earliest_ns` and after everything on the stream (`gap_ns` later).
   // Returns its end.
@@ -59,6 +65,7 @@ class Stream {
   uint32_t flags_;
   std::atomic<int> priority_;
   bool default_stream_;
+  std::atomic<StreamCapture*> capture_{nullptr};
   std::atomic<uint64_t> ready_ns_{0};
   std::atomic<uint64_t>* clock_;  // end of the last work: ready_ns_, or the context's for the legacy default stream
   std::atomic<uint64_t>* group_;  // end of all work of streams of this kind; null for the legacy default stream

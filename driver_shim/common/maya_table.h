@@ -114,6 +114,17 @@ struct MayaTable {
   // The communicator's device memory changed to `bytes`, all together: charges or releases kCommunication of `device`.
   // Out of memory is CUDA_ERROR_OUT_OF_MEMORY, is recorded under `call`, and changes nothing.
   CUresult (*charge_communicator)(int32_t device, uint64_t old_bytes, uint64_t bytes, const char* call);
+
+  // Not 0 while `stream` of the current context is being captured into a graph: then record_operation() and launch()
+  // only add to the graph, and nothing may be put on the stream that a launch of the graph would not repeat.
+  int (*is_capturing)(CUstream stream);
+  // As record_operation() on a stream that is being captured, for operations whose effects are more than bytes becoming
+  // unknown: `replay` is called with `argument` and the stream of the launch at every launch of the graph, in the order
+  // of the graph, and must not record the operation; `release` (may be null) once, when nothing can launch it any more.
+  // CUDA_ERROR_ILLEGAL_STATE when the stream is not being captured; then neither is ever called.
+  CUresult (*capture_operation)(CUstream stream, const OperationRecord* operation,
+                                void (*replay)(void* argument, CUstream stream), void (*release)(void* argument),
+                                void* argument);
 };
 
 }  // namespace maya

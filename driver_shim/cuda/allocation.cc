@@ -1,5 +1,6 @@
 #include "driver_shim/cuda/allocation.h"
 
+#include "driver_shim/cuda/graph_memory.h"
 #include "driver_shim/cuda/host_allocation.h"
 #include "driver_shim/cuda/pool.h"
 #include "driver_shim/cuda/recorder.h"
@@ -75,8 +76,11 @@ CUresult free_device_memory(Driver& driver, CUdeviceptr address) {
       return free_host_memory(driver, address, device::AllocationKind::kManaged);
     case device::AllocationKind::kStreamOrdered:
       return free_to_pool(driver, address, 0);
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: {
+      CUresult result = CUDA_ERROR_INVALID_VALUE;
+      free_graph_allocation(address, &result);
+      return result;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/context_flags.h"
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/recorder.h"
@@ -149,7 +150,8 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
 CUresult cuCtxSynchronize() { return cuCtxSynchronize_v2(nullptr); }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
-  return maya::cuda::with_context(handle, true, [](Call& call, Context& context) {
+  return maya::cuda::with_context(handle, true, [](Call& call, Context& context) -> CUresult {
+    if (const CUresult status = maya::cuda::Captures::refuse_context(context); status != CUDA_SUCCESS) return status;
     maya::cuda::synchronize_context(call.driver(), context);
     return CUDA_SUCCESS;
   });

@@ -11,7 +11,7 @@ namespace {
 
 CUresult unified(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream handle, bool asynchronous,
                  bool per_thread) {
-  return with_stream(handle, per_thread, true, [&](Call& call, Stream& stream) {
+  return with_copy_stream(handle, per_thread, true, [&](Call& call, Stream& stream) {
     return copy_linear(call.driver(), stream, unified_place(call.memory(), destination),
                        unified_place(call.memory(), source), bytes, asynchronous);
   });
@@ -19,7 +19,7 @@ CUresult unified(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUst
 
 CUresult to_device(CUdeviceptr destination, const void* source, size_t bytes, CUstream handle, bool asynchronous,
                    bool per_thread) {
-  return with_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
     if (!is_device_accessible(call.memory(), destination, bytes)) return CUDA_ERROR_INVALID_VALUE;
     return copy_linear(call.driver(), stream, unified_place(call.memory(), destination), host_place(source), bytes,
                        asynchronous);
@@ -28,7 +28,7 @@ CUresult to_device(CUdeviceptr destination, const void* source, size_t bytes, CU
 
 CUresult to_host(void* destination, CUdeviceptr source, size_t bytes, CUstream handle, bool asynchronous,
                  bool per_thread) {
-  return with_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
     if (!is_device_accessible(call.memory(), source, bytes)) return CUDA_ERROR_INVALID_VALUE;
     return copy_linear(call.driver(), stream, host_place(destination), unified_place(call.memory(), source), bytes,
                        asynchronous);
@@ -37,7 +37,7 @@ CUresult to_host(void* destination, CUdeviceptr source, size_t bytes, CUstream h
 
 CUresult on_device(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream handle, bool asynchronous,
                    bool per_thread) {
-  return with_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
     if (!is_device_accessible(call.memory(), destination, bytes) || !is_device_accessible(call.memory(), source, bytes))
       return CUDA_ERROR_INVALID_VALUE;
     return copy_linear(call.driver(), stream, unified_place(call.memory(), destination),
@@ -47,7 +47,7 @@ CUresult on_device(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CU
 
 CUresult between_peers(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source,
                        CUcontext source_context, size_t bytes, CUstream handle, bool asynchronous, bool per_thread) {
-  return with_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
     for (const CUcontext context : {destination_context, source_context}) {
       Context* live = nullptr;
       if (const CUresult status = call.driver().live_context(context, &live); status != CUDA_SUCCESS) return status;

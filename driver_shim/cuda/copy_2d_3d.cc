@@ -38,13 +38,13 @@ CUresult copy(Call& call, Stream& stream, const SideArguments& destination, cons
 }
 
 CUresult copy_2d(const CUDA_MEMCPY2D* p, CUstream handle, bool asynchronous, bool per_thread) {
-  return with_stream(handle, per_thread, p != nullptr, [&](Call& call, Stream& stream) {
+  return with_copy_stream(handle, per_thread, p != nullptr, [&](Call& call, Stream& stream) {
     return copy(call, stream, destination_2d(*p), source_2d(*p), {p->WidthInBytes, p->Height, 1}, asynchronous);
   });
 }
 
 CUresult copy_3d(const CUDA_MEMCPY3D* p, CUstream handle, bool asynchronous, bool per_thread) {
-  return with_stream(handle, per_thread, p != nullptr, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, p != nullptr, [&](Call& call, Stream& stream) -> CUresult {
     if (p->srcLOD != 0 || p->dstLOD != 0 || p->reserved0 != nullptr || p->reserved1 != nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     return copy(call, stream, destination_3d(*p), source_3d(*p), {p->WidthInBytes, p->Height, p->Depth}, asynchronous);
@@ -52,7 +52,7 @@ CUresult copy_3d(const CUDA_MEMCPY3D* p, CUstream handle, bool asynchronous, boo
 }
 
 CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER* p, CUstream handle, bool asynchronous, bool per_thread) {
-  return with_stream(handle, per_thread, p != nullptr, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, p != nullptr, [&](Call& call, Stream& stream) -> CUresult {
     if (p->srcLOD != 0 || p->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
     Context* live = nullptr;
     // Documented: contexts are ignored for arrays; and nothing else than device memory lies in one.

@@ -41,7 +41,7 @@ CUresult resolve(const maya::device::Memory& memory, const Side& side, size_t by
 
 CUresult copy(const Side& destination, const Side& source, size_t bytes, CUstream handle, bool asynchronous,
               bool per_thread) {
-  return with_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
+  return with_copy_stream(handle, per_thread, true, [&](Call& call, Stream& stream) -> CUresult {
     Place to, from;
     if (const CUresult status = resolve(call.memory(), destination, bytes, &to); status != CUDA_SUCCESS) return status;
     if (const CUresult status = resolve(call.memory(), source, bytes, &from); status != CUDA_SUCCESS) return status;

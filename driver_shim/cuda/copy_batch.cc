@@ -39,7 +39,7 @@ CUresult batch(CUdeviceptr* destinations, CUdeviceptr* sources, size_t* sizes, s
                covers_all(indices, attribute_count, count);
   for (size_t i = 0; valid && i < attribute_count; ++i) valid = is_valid(attributes[i]);
   if (failed != nullptr) *failed = SIZE_MAX;  // an error that belongs to no one copy
-  return with_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
+  return with_copy_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
     for (size_t i = 0; i < count; ++i) {
       const CUresult status = copy_linear(call.driver(), stream, unified_place(call.memory(), destinations[i]),
                                           unified_place(call.memory(), sources[i]), sizes[i], true);
@@ -53,11 +53,11 @@ CUresult batch(CUdeviceptr* destinations, CUdeviceptr* sources, size_t* sizes, s
 
 CUresult with_attributes(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUmemcpyAttributes* attributes,
                          CUstream handle, bool per_thread) {
-  return with_stream(handle, per_thread, attributes != nullptr && is_valid(*attributes),
-                     [&](Call& call, Stream& stream) {
-                       return copy_linear(call.driver(), stream, unified_place(call.memory(), destination),
-                                          unified_place(call.memory(), source), bytes, true);
-                     });
+  return with_copy_stream(handle, per_thread, attributes != nullptr && is_valid(*attributes),
+                          [&](Call& call, Stream& stream) {
+                            return copy_linear(call.driver(), stream, unified_place(call.memory(), destination),
+                                               unified_place(call.memory(), source), bytes, true);
+                          });
 }
 
 // An operand's extents are in elements: those of the array that takes part, else bytes. 0 when an array handle is
@@ -120,7 +120,7 @@ CUresult batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP* operations, size_t* fail
                   CUstream handle, bool per_thread) {
   const bool valid = count != 0 && operations != nullptr && flags == 0 && is_batch_stream(handle, per_thread);
   if (failed != nullptr) *failed = SIZE_MAX;
-  return with_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
+  return with_copy_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
     for (size_t i = 0; i < count; ++i) {
       const CUresult status = copy_operation(call, stream, operations[i]);
       if (status == CUDA_SUCCESS) continue;
@@ -132,8 +132,8 @@ CUresult batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP* operations, size_t* fail
 }
 
 CUresult one_3d(CUDA_MEMCPY3D_BATCH_OP* operation, unsigned long long flags, CUstream handle, bool per_thread) {
-  return with_stream(handle, per_thread, operation != nullptr && flags == 0,
-                     [&](Call& call, Stream& stream) { return copy_operation(call, stream, *operation); });
+  return with_copy_stream(handle, per_thread, operation != nullptr && flags == 0,
+                          [&](Call& call, Stream& stream) { return copy_operation(call, stream, *operation); });
 }
 
 }  // namespace

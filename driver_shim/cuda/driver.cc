@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/fork_guard.h"
 #include "driver_shim/cuda/learned_table.h"
@@ -84,16 +85,16 @@ uint64_t Driver::wait_until(uint64_t time_ns) {
 }
 
 Stream* Driver::create_stream(Context& context, uint32_t flags, int priority) {
-  Stream* made =
-      streams_.create(&context, next_stream_id_.fetch_add(1, std::memory_order_relaxed), flags, priority, false);
+  Stream* made = streams_.create(&context, next_stream_id(), flags, priority, false);
   if (made != nullptr)
     Recorder::get().stream(made->id(), static_cast<uint32_t>(context.device), flags, priority, false);
   return made;
 }
 
 bool Driver::destroy_stream(CUstream handle) {
-  const Stream* found = streams_.get(handle);
+  Stream* found = streams_.get(handle);
   if (found == nullptr || found->is_default()) return false;
+  Captures::stream_destroyed(*found);
   const uint32_t id = found->id(), flags = found->flags(), ordinal = static_cast<uint32_t>(found->context()->device);
   const int priority = found->priority();
   if (!streams_.destroy(handle)) return false;

@@ -77,6 +77,7 @@ class Driver {
     return resolve_stream(handle, context, per_thread);
   }
 
+  uint32_t next_stream_id() { return next_stream_id_.fetch_add(1, std::memory_order_relaxed); }
   uint32_t next_event_id() { return next_event_id_.fetch_add(1, std::memory_order_relaxed); }
 
   // Virtual host clock: host time with modelled waits put in.

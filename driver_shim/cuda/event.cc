@@ -1,17 +1,21 @@
 // Event management.
 #include <cuda.h>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
 using maya::cuda::Call;
+using maya::cuda::Captures;
 using maya::cuda::enter;
 using maya::cuda::Event;
+using maya::cuda::EventRecordNode;
 using maya::cuda::Needs;
 using maya::cuda::PendingWork;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
+using maya::cuda::WhileCaptured;
 using maya::cuda::with_stream;
 using Kind = maya::trace::fields::EventCallCall;
 
@@ -38,15 +42,28 @@ bool is_complete(Call& call, const Event& event) {
 
 CUresult record(CUevent event_handle, CUstream stream_handle, unsigned int flags, bool per_thread) {
   const bool valid = (flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0;
-  return with_stream(stream_handle, per_thread, valid, [&](Call& call, Stream& stream) {
-    Event* event = call.driver().events().get(event_handle);
-    if (event == nullptr || event->context != stream.context()) return CUDA_ERROR_INVALID_HANDLE;
-    event->time_ns.store(stream.enqueue(call.driver().virtual_now_ns(), 0, 0), std::memory_order_relaxed);
-    event->recorded.store(true, std::memory_order_release);
-    PendingWork::event_recorded(event->id, stream);
-    Recorder::get().event(Kind::kRecord, event->id, stream.id(), false, 0, 0);
-    return CUDA_SUCCESS;
-  });
+  return with_stream(
+      stream_handle, per_thread, valid,
+      [&](Call& call, Stream& stream) -> CUresult {
+        Event* event = call.driver().events().get(event_handle);
+        if (event == nullptr || event->context != stream.context()) return CUDA_ERROR_INVALID_HANDLE;
+        if (stream.capture() != nullptr)
+          return (flags & CU_EVENT_RECORD_EXTERNAL) != 0 ? Captures::add(stream, EventRecordNode{event_handle})
+                                                         : Captures::record_event(stream, *event);
+        event->captured.store(0, std::memory_order_relaxed);
+        event->time_ns.store(stream.enqueue(call.driver().virtual_now_ns(), 0, 0), std::memory_order_relaxed);
+        event->recorded.store(true, std::memory_order_release);
+        PendingWork::event_recorded(event->id, stream);
+        Recorder::get().event(Kind::kRecord, event->id, stream.id(), false, 0, 0);
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
+}
+
+// Calls that ask whether an event has happened: not for one that was captured, nor beside a capture that forbids it.
+CUresult check_capture(Call& call, const Event& event) {
+  if (const CUresult status = Captures::refuse_event(event); status != CUDA_SUCCESS) return status;
+  return maya::cuda::check_unsafe_call(call.thread());
 }
 
 }  // namespace
@@ -75,7 +92,8 @@ CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream, unsigned in
 }
 
 CUresult cuEventQuery(CUevent handle) {
-  return with_event(handle, [](Call& call, Event& event) {
+  return with_event(handle, [](Call& call, Event& event) -> CUresult {
+    if (const CUresult status = check_capture(call, event); status != CUDA_SUCCESS) return status;
     const bool ready = is_complete(call, event);
     if (!ready) call.driver().poll_again(kPoll_ns);
     Recorder::get().event(Kind::kQuery, event.id, 0, ready, 0, 0);
@@ -84,7 +102,8 @@ CUresult cuEventQuery(CUevent handle) {
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
-  return with_event(handle, [](Call& call, Event& event) {
+  return with_event(handle, [](Call& call, Event& event) -> CUresult {
+    if (const CUresult status = check_capture(call, event); status != CUDA_SUCCESS) return status;
     const uint64_t own_ns = PendingWork::wait_event(event.id);
     const uint64_t waited_ns = event.recorded.load(std::memory_order_acquire)
                                    ? call.driver().wait_until(event.time_ns.load(std::memory_order_relaxed))
@@ -112,6 +131,8 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start_handle, CUeven
     if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const Event* start = call.driver().events().get(start_handle);
     const Event* end = call.driver().events().get(end_handle);
+    for (const Event* event : {start, end})
+      if (event != nullptr && event->captured.load(std::memory_order_relaxed) != 0) return CUDA_ERROR_CAPTURED_EVENT;
     if (start == nullptr || end == nullptr || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
         !start->recorded.load(std::memory_order_acquire) || !end->recorded.load(std::memory_order_acquire))
       return CUDA_ERROR_INVALID_HANDLE;

@@ -8,12 +8,11 @@
 #include "driver_shim/cuda/launch.h"
 
 using maya::cuda::launch_kernel;
+using maya::cuda::read_extra;
 
-namespace {
+namespace maya::cuda {
 
-// Turns CUDA's `extra` form into pointers to parameters. CUDA_ERROR_INVALID_VALUE for an unknown name, a buffer without
-// a size or one that is too small for the kernel.
-CUresult read_extra(const maya::device::KernelInfo& kernel, void** extra, std::vector<void*>* arguments) {
+CUresult read_extra(const device::KernelInfo& kernel, void** extra, std::vector<void*>* arguments) {
   char* buffer = nullptr;
   const size_t* bytes = nullptr;
   for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
@@ -26,12 +25,16 @@ CUresult read_extra(const maya::device::KernelInfo& kernel, void** extra, std::v
   }
   if (kernel.parameters.empty()) return CUDA_SUCCESS;
   if (buffer == nullptr || bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (const maya::device::KernelParameter& parameter : kernel.parameters) {
+  for (const device::KernelParameter& parameter : kernel.parameters) {
     if (uint64_t{parameter.offset} + parameter.size > *bytes) return CUDA_ERROR_INVALID_VALUE;
     arguments->push_back(buffer + parameter.offset);
   }
   return CUDA_SUCCESS;
 }
+
+}  // namespace maya::cuda
+
+namespace {
 
 CUresult launch_with(CUfunction function, maya::device::Launch& launch, CUstream stream, bool per_thread,
                      void** parameters, void** extra, const CUlaunchAttribute* attributes = nullptr,

@@ -191,6 +191,8 @@ constexpr MayaTable kTable = {
     .end_pending = &end_pending,
     .describe_communicator = &describe_communicator,
     .charge_communicator = &charge_communicator,
+    .is_capturing = &is_capturing,
+    .capture_operation = &capture_operation,
 };
 
 // NVIDIA's runtime asks for its own table first thing and cannot go on without it: says so once, naming the object that

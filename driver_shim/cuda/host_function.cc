@@ -3,13 +3,17 @@
 // measured time is put on the stream's virtual clock.
 #include <cuda.h>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
 using maya::cuda::Call;
+using maya::cuda::Captures;
+using maya::cuda::HostNode;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
+using maya::cuda::WhileCaptured;
 using maya::cuda::with_stream;
 
 namespace {
@@ -30,20 +34,34 @@ CUresult run(CUstream handle, bool per_thread, bool valid, Function&& function) 
   });
 }
 
+// Callbacks cannot be captured, host functions can.
+CUresult launch(CUstream handle, bool per_thread, CUhostFn function, void* data) {
+  bool captured = false;
+  const CUresult status = with_stream(
+      handle, per_thread, function != nullptr,
+      [&](Call&, Stream& stream) -> CUresult {
+        captured = stream.capture() != nullptr;
+        return captured ? Captures::add(stream, HostNode{{function, data}}) : CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
+  if (captured || status != CUDA_SUCCESS) return status;
+  return run(handle, per_thread, true, [&] { function(data); });
+}
+
 }  // namespace
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
-  return run(stream, false, function != nullptr, [&] { function(data); });
+  return launch(stream, false, function, data);
 }
 CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
-  return run(stream, true, function != nullptr, [&] { function(data); });
+  return launch(stream, true, function, data);
 }
 
 CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void* data, unsigned int) {
-  return run(stream, false, function != nullptr, [&] { function(data); });
+  return launch(stream, false, function, data);
 }
 CUresult cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void* data, unsigned int) {
-  return run(stream, true, function != nullptr, [&] { function(data); });
+  return launch(stream, true, function, data);
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data, unsigned int flags) {

@@ -4,7 +4,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/device_time.h"
+#include "driver_shim/cuda/graph_parameters.h"
 #include "driver_shim/cuda/launch_cache.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
@@ -85,8 +87,8 @@ LaunchCache::Entry intern(const Estimator& estimator, Kernel& kernel, const devi
 }
 
 // The first launch of this kind by this thread.
-CUresult first_launch(Driver& driver, Context& context, Kernel& kernel, device::Launch& launch, const LaunchKey& key,
-                      LaunchCache::Entry* entry) {
+CUresult first_launch(Driver& driver, Context& context, Kernel& kernel, const device::Launch& launch,
+                      const LaunchKey& key, LaunchCache::Entry* entry) {
   const device::DeviceProfile& profile = driver.profile(context.device);
   if (const CUresult status = check_launch(kernel, launch, profile); status != CUDA_SUCCESS) return status;
   *entry = intern(driver.estimator(context.device), kernel, launch, key);
@@ -104,7 +106,26 @@ void record_events(Driver& driver, const AttributeEvents& named, uint64_t end_ns
     if (event == nullptr) continue;
     event->time_ns.store(end_ns, std::memory_order_relaxed);
     event->recorded.store(true, std::memory_order_release);
+    event->captured.store(0, std::memory_order_relaxed);
   }
+}
+
+// On a stream that is being captured the launch becomes a node of the graph. The kernel's code is loaded now.
+CUresult capture_launch(Driver& driver, Stream& stream, Kernel& kernel, const device::Launch& launch,
+                        const CUlaunchAttribute* attributes, uint32_t attribute_count, const AttributeEvents& named) {
+  ResolvedLaunch resolved;
+  if (const CUresult status = resolve_launch(driver, *stream.context(), kernel, launch, &resolved);
+      status != CUDA_SUCCESS)
+    return status;
+  if (const CUresult status = load_kernel(kernel, driver, *stream.context()); status != CUDA_SUCCESS) return status;
+  KernelNode node;
+  if (const CUresult status = captured_kernel(kernel, launch, attributes, attribute_count, &node);
+      status != CUDA_SUCCESS)
+    return status;
+  if (const CUresult status = Captures::add(stream, std::move(node)); status != CUDA_SUCCESS) return status;
+  for (uint32_t i = 0; i < named.count; ++i)
+    if (Event* event = driver.events().get(named.events[i]); event != nullptr) Captures::record_event(stream, *event);
+  return CUDA_SUCCESS;
 }
 
 // No lambda and no call by reference in here: at this length what is passed through memory counts.
@@ -132,6 +153,8 @@ CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream 
   if (static_cast<int64_t>(launch.dynamic_shared_bytes) >
       kernel->max_dynamic_shared_bytes.load(std::memory_order_relaxed))
     return CUDA_ERROR_INVALID_VALUE;
+  if (stream->capture() != nullptr) [[unlikely]]
+    return capture_launch(*driver, *stream, *kernel, launch, attributes, attribute_count, events);
 
   LaunchKey key;
   make_key(*kernel, launch, &key);
@@ -152,6 +175,20 @@ CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream 
 }
 
 }  // namespace
+
+CUresult resolve_launch(Driver& driver, Context& context, Kernel& kernel, const device::Launch& launch,
+                        ResolvedLaunch* out) {
+  if (static_cast<int64_t>(launch.dynamic_shared_bytes) >
+      kernel.max_dynamic_shared_bytes.load(std::memory_order_relaxed))
+    return CUDA_ERROR_INVALID_VALUE;
+  LaunchKey key;
+  make_key(kernel, launch, &key);
+  LaunchCache::Entry entry;
+  if (const CUresult status = first_launch(driver, context, kernel, launch, key, &entry); status != CUDA_SUCCESS)
+    return status;
+  *out = {entry.configuration, entry.duration_ns};
+  return CUDA_SUCCESS;
+}
 
 CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstream stream, bool per_thread,
                        const CUlaunchAttribute* attributes, uint32_t attribute_count) noexcept {

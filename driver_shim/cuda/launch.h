@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "driver_shim/common/maya_table.h"
 #include "driver_shim/cuda/kernel.h"
@@ -18,6 +19,19 @@ CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstre
 
 // MayaTable::launch.
 CUresult launch_from_library(const KernelLaunch* launch) noexcept;
+
+// What a launch is in the trace, and how long it takes.
+struct ResolvedLaunch {
+  uint32_t configuration = 0;
+  uint64_t duration_ns = 0;
+};
+// The same checks as a launch, without making it.
+CUresult resolve_launch(Driver& driver, Context& context, Kernel& kernel, const device::Launch& launch,
+                        ResolvedLaunch* out);
+
+// Turns CUDA's `extra` form into pointers to parameters. CUDA_ERROR_INVALID_VALUE for an unknown name, a buffer without
+// a size or one that is too small for the kernel.
+CUresult read_extra(const device::KernelInfo& kernel, void** extra, std::vector<void*>* arguments);
 
 // The documented limits of a launch; CUDA_SUCCESS when it is possible on the device.
 CUresult check_launch(const Kernel& kernel, const device::Launch& launch, const device::DeviceProfile& profile);

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "driver_shim/cuda/allocation.h"
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/pool.h"
 
 using maya::cuda::allocate_device_memory;
 using maya::cuda::Call;
+using maya::cuda::check_unsafe_call;
 using maya::cuda::enter;
 using maya::cuda::free_device_memory;
 using maya::cuda::Needs;
@@ -43,8 +45,9 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return enter(Needs::kContext, [&](Call& call) {
+  return enter(Needs::kContext, [&](Call& call) -> CUresult {
     if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult status = check_unsafe_call(call.thread()); status != CUDA_SUCCESS) return status;
     return allocate_device_memory(call.driver(), call.context(), bytes, Layer::kAllocations, "cuMemAlloc", address);
   });
 }
@@ -57,6 +60,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width_by
     if (width_bytes > SIZE_MAX - kPitch_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     const size_t row_bytes = (width_bytes + kPitch_bytes - 1) / kPitch_bytes * kPitch_bytes;
     if (height > SIZE_MAX / row_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (const CUresult unsafe = check_unsafe_call(call.thread()); unsafe != CUDA_SUCCESS) return unsafe;
     const CUresult status = allocate_device_memory(call.driver(), call.context(), row_bytes * height,
                                                    Layer::kAllocations, "cuMemAllocPitch", address);
     if (status == CUDA_SUCCESS) *pitch = row_bytes;
@@ -65,7 +69,10 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width_by
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return enter(Needs::kContext, [&](Call& call) { return free_device_memory(call.driver(), address); });
+  return enter(Needs::kContext, [&](Call& call) -> CUresult {
+    if (const CUresult status = check_unsafe_call(call.thread()); status != CUDA_SUCCESS) return status;
+    return free_device_memory(call.driver(), address);
+  });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/operation_cache.h"
 #include "driver_shim/cuda/recorder.h"
@@ -62,7 +63,64 @@ const OperationCache::Entry& look_up(ThreadState& thread, const Estimator& estim
   return entry;
 }
 
+bool is_collective(const OperationRecord& operation) {
+  return operation.family == Family::kCollective || operation.family == Family::kPointToPoint;
+}
+
+// On a stream that is being captured, operations become nodes of the graph. The number of their group stays with them:
+// each launch of the graph makes new numbers of it.
+CUresult capture(Stream& stream, const OperationRecord& operation, const MemoryRange* writes, uint32_t write_count,
+                 std::shared_ptr<const ReplayedOperation> replayed) {
+  OperationNode node;
+  node.record = operation;
+  if (is_collective(operation)) {
+    node.group = static_cast<uint32_t>(operation.get(Key::kGroupCall));
+    node.record.clear(Key::kGroupCall);
+  }
+  if (write_count != 0) node.writes.assign(writes, writes + write_count);
+  node.replayed = std::move(replayed);
+  return Captures::add(stream, std::move(node));
+}
+
 }  // namespace
+
+ResolvedOperation resolve_operation(const Estimator& estimator, const OperationRecord& operation) {
+  const OperationCache::Entry entry = intern(estimator, operation, hash_of(operation));
+  return {entry.id, entry.duration_ns};
+}
+
+void write_operation(uint32_t id, uint32_t group, uint32_t stream, uint64_t entry_ns) {
+  if (group != 0)
+    Recorder::get().grouped_operation(id, stream, group, entry_ns);
+  else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
+    writer->operation(id, stream, entry_ns);
+}
+
+int is_capturing(CUstream handle) noexcept {
+  bool captured = false;
+  with_stream(
+      handle, false, true,
+      [&](Call&, Stream& stream) {
+        captured = stream.capture() != nullptr;
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
+  return captured;
+}
+
+CUresult capture_operation(CUstream handle, const OperationRecord* operation,
+                           void (*replay)(void* argument, CUstream stream), void (*release)(void* argument),
+                           void* argument) noexcept {
+  const bool valid = operation != nullptr && operation->count <= OperationRecord::kMaxFields && replay != nullptr;
+  return with_stream(
+      handle, false, valid,
+      [&](Call&, Stream& stream) -> CUresult {
+        if (stream.capture() == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+        return capture(stream, *operation, nullptr, 0,
+                       std::make_shared<const ReplayedOperation>(replay, release, argument));
+      },
+      WhileCaptured::kAllowed);
+}
 
 CUresult record_operation(CUstream handle, const OperationRecord* operation, const MemoryRange* writes,
                           uint32_t write_count) noexcept {
@@ -72,24 +130,26 @@ CUresult record_operation(CUstream handle, const OperationRecord* operation, con
   // The number of a group is no part of what the operation is.
   OperationRecord alone;
   uint32_t group = 0;
-  if (valid && (operation->family == Family::kCollective || operation->family == Family::kPointToPoint)) {
+  const OperationRecord* whole = operation;
+  if (valid && is_collective(*operation)) {
     group = static_cast<uint32_t>(operation->get(Key::kGroupCall));
     alone = *operation;
     alone.clear(Key::kGroupCall);
     operation = &alone;
   }
-  return with_stream(handle, false, valid, [&](Call& call, Stream& stream) {
-    const OperationCache::Entry& entry =
-        look_up(call.thread(), call.driver().estimator(stream.context()->device), *operation);
-    for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
-    stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
-                   call.driver().queued_gap_ns());
-    if (group != 0)
-      Recorder::get().grouped_operation(entry.id, stream.id(), group, entry_ns);
-    else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
-      writer->operation(entry.id, stream.id(), entry_ns);
-    return CUDA_SUCCESS;
-  });
+  return with_stream(
+      handle, false, valid,
+      [&](Call& call, Stream& stream) -> CUresult {
+        if (stream.capture() != nullptr) return capture(stream, *whole, writes, write_count, nullptr);
+        const OperationCache::Entry& entry =
+            look_up(call.thread(), call.driver().estimator(stream.context()->device), *operation);
+        for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
+        stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
+                       call.driver().queued_gap_ns());
+        write_operation(entry.id, group, stream.id(), entry_ns);
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
 }
 
 }  // namespace maya::cuda

@@ -1,5 +1,6 @@
 // Stream Ordered Memory Allocator.
 #include "driver_shim/cuda/pool.h"
+#include "driver_shim/cuda/capture.h"
 
 #include <cuda.h>
 
@@ -13,6 +14,7 @@
 #include "driver_shim/cuda/stream_call.h"
 
 using maya::cuda::Call;
+using maya::cuda::Captures;
 using maya::cuda::enter;
 using maya::cuda::Needs;
 using maya::cuda::Pool;
@@ -20,6 +22,7 @@ using maya::cuda::pool_of;
 using maya::cuda::PoolRegistry;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
+using maya::cuda::WhileCaptured;
 using maya::cuda::with_stream;
 using maya::device::Allocation;
 
@@ -46,29 +49,41 @@ CUresult allocate_from(Call& call, Pool& pool, size_t bytes, const char* name, C
 }
 
 CUresult allocate(CUdeviceptr* out, size_t bytes, CUstream handle, bool per_thread) {
-  return with_stream(handle, per_thread, out != nullptr && bytes != 0, [&](Call& call, Stream& stream) {
-    Pool* pool = PoolRegistry::get().current_pool(call.driver(), stream.context()->device);
-    return allocate_from(call, *pool, bytes, "cuMemAllocAsync", out);
-  });
+  return with_stream(
+      handle, per_thread, out != nullptr && bytes != 0,
+      [&](Call& call, Stream& stream) -> CUresult {
+        if (stream.capture() != nullptr) return Captures::allocate(call, stream, stream.context()->device, bytes, out);
+        Pool* pool = PoolRegistry::get().current_pool(call.driver(), stream.context()->device);
+        return allocate_from(call, *pool, bytes, "cuMemAllocAsync", out);
+      },
+      WhileCaptured::kAllowed);
 }
 
 CUresult allocate_from_pool(CUdeviceptr* out, size_t bytes, CUmemoryPool pool_handle, CUstream handle,
                             bool per_thread) {
-  return with_stream(handle, per_thread, out != nullptr && bytes != 0, [&](Call& call, Stream&) -> CUresult {
-    Pool* pool = pool_of(pool_handle);
-    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return allocate_from(call, *pool, bytes, "cuMemAllocFromPoolAsync", out);
-  });
+  return with_stream(
+      handle, per_thread, out != nullptr && bytes != 0,
+      [&](Call& call, Stream& stream) -> CUresult {
+        Pool* pool = pool_of(pool_handle);
+        if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (stream.capture() != nullptr) return Captures::allocate(call, stream, pool->memory.device(), bytes, out);
+        return allocate_from(call, *pool, bytes, "cuMemAllocFromPoolAsync", out);
+      },
+      WhileCaptured::kAllowed);
 }
 
 CUresult free_ordered(CUdeviceptr address, CUstream handle, bool per_thread) {
-  return with_stream(handle, per_thread, address != 0, [&](Call& call, Stream& stream) -> CUresult {
-    Allocation found;
-    if (!call.memory().find(address, &found) || found.base != address) return CUDA_ERROR_INVALID_VALUE;
-    if (found.kind == maya::device::AllocationKind::kStreamOrdered)
-      return maya::cuda::free_to_pool(call.driver(), address, stream.ready_ns());
-    return maya::cuda::free_device_memory(call.driver(), address);
-  });
+  return with_stream(
+      handle, per_thread, address != 0,
+      [&](Call& call, Stream& stream) -> CUresult {
+        if (stream.capture() != nullptr) return Captures::free(stream, address);
+        Allocation found;
+        if (!call.memory().find(address, &found) || found.base != address) return CUDA_ERROR_INVALID_VALUE;
+        if (found.kind == maya::device::AllocationKind::kStreamOrdered)
+          return maya::cuda::free_to_pool(call.driver(), address, stream.ready_ns());
+        return maya::cuda::free_device_memory(call.driver(), address);
+      },
+      WhileCaptured::kAllowed);
 }
 
 template <typename Body>

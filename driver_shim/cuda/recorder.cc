@@ -140,10 +140,11 @@ void Recorder::fill(uint64_t bytes, uint32_t value, uint32_t width, bool asynchr
 }
 
 void Recorder::event(int call, uint32_t event, uint32_t stream, bool ready, uint32_t end_event, uint64_t wait_ns,
-                     uint64_t own_ns) {
+                     uint64_t own_ns, uint64_t entry_ns) {
   using F = fields::EventCall;
   if (!enabled()) return;
-  write(writer(), Packet::kEvent, trace::now_ns() - own_ns, stream, own_ns, wait_ns, [&](Encoder& body) {
+  if (entry_ns == 0) entry_ns = trace::now_ns() - own_ns;
+  write(writer(), Packet::kEvent, entry_ns, stream, own_ns, wait_ns, [&](Encoder& body) {
     body.integer(F::kCall, static_cast<uint32_t>(call));
     body.integer(F::kEvent, event);
     body.integer(F::kReady, ready);
@@ -173,9 +174,9 @@ void Recorder::stream(uint32_t id, uint32_t device, uint32_t flags, int32_t prio
   });
 }
 
-void Recorder::host_function(uint32_t stream, uint64_t measured_ns) {
+void Recorder::host_function(uint32_t stream, uint64_t measured_ns, uint64_t entry_ns) {
   if (!enabled()) return;
-  write(writer(), Packet::kHostFunction, trace::now_ns(), stream, 0, 0,
+  write(writer(), Packet::kHostFunction, entry_ns != 0 ? entry_ns : trace::now_ns(), stream, 0, 0,
         [&](Encoder& body) { body.integer(fields::HostFunction::kMeasuredNs, measured_ns); });
 }
 
@@ -231,6 +232,15 @@ void Recorder::communicator(uint32_t id, const CommunicatorDescription& descript
     if (d.world_ranks == nullptr) return;
     const std::vector<int64_t> members(d.world_ranks, d.world_ranks + d.ranks);
     body.packed_sint(F::kWorldRanks, members.data(), members.size());
+  });
+}
+
+void Recorder::graph_launch(uint32_t graph, uint32_t packets, uint32_t stream, uint64_t entry_ns) {
+  using F = fields::GraphLaunch;
+  write(writer(), Packet::kGraphLaunch, entry_ns, stream, 0, 0, [&](Encoder& body) {
+    body.integer(F::kGraph, graph);
+    body.integer(F::kNodes, packets);
+    body.integer(F::kNodesFollow, true);
   });
 }
 

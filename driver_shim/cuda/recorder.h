@@ -57,17 +57,19 @@ class Recorder {
             uint64_t entry_ns, uint64_t own_ns, uint64_t wait_ns);
   void fill(uint64_t bytes, uint32_t value, uint32_t width, bool asynchronous, uint64_t rows, uint32_t stream,
             uint64_t entry_ns, uint64_t own_ns);
-  // own_ns: host time until now that went into waiting for other emulated processes.
+  // own_ns: host time until now that went into waiting for other emulated processes. entry_ns: 0: now, less that.
   void event(int call, uint32_t event, uint32_t stream, bool ready, uint32_t end_event, uint64_t wait_ns,
-             uint64_t own_ns = 0);
+             uint64_t own_ns = 0, uint64_t entry_ns = 0);
   void synchronization(int scope, uint32_t stream, bool ready, uint32_t device, uint64_t wait_ns, uint64_t own_ns = 0);
   void stream(uint32_t id, uint32_t device, uint32_t flags, int32_t priority, bool destroyed);
-  void host_function(uint32_t stream, uint64_t measured_ns);
+  void host_function(uint32_t stream, uint64_t measured_ns, uint64_t entry_ns = 0);  // 0: now
   void module(uint32_t device, uint64_t image_bytes, uint64_t charged_bytes, bool unload, uint64_t own_ns);
   void range(int call, std::string_view text, std::string_view domain, uint64_t id);
   void communicator(uint32_t id, uint64_t unique, uint32_t rank, uint32_t ranks, uint32_t device,
                     uint64_t charged_bytes, bool destroyed);
   void communicator(uint32_t id, const CommunicatorDescription& description);
+  // The launch of an executable graph; `packets` packets with its work follow.
+  void graph_launch(uint32_t graph, uint32_t packets, uint32_t stream, uint64_t entry_ns);
   // A library operation inside a group of collective calls (Packet.group).
   void grouped_operation(uint32_t operation, uint32_t stream, uint32_t group, uint64_t entry_ns);
   void notice(int severity, std::string_view text);

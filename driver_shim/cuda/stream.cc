@@ -3,17 +3,21 @@
 
 #include <algorithm>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
 using maya::cuda::Call;
+using maya::cuda::Captures;
 using maya::cuda::enter;
+using maya::cuda::EventWaitNode;
 using maya::cuda::Needs;
 using maya::cuda::PendingWork;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
+using maya::cuda::WhileCaptured;
 using maya::cuda::with_stream;
 using Scope = maya::trace::fields::SynchronizationScope;
 
@@ -24,16 +28,23 @@ constexpr uint64_t kPoll_ns = 1000;  // what a poll that found work unfinished c
 CUresult wait_for_event(CUstream handle, CUevent event_handle, unsigned int flags, bool per_thread) {
   // The external flag only means something while capturing.
   const bool valid = (flags & ~static_cast<unsigned int>(CU_EVENT_WAIT_EXTERNAL)) == 0;
-  return with_stream(handle, per_thread, valid, [&](Call& call, Stream& stream) {
-    const maya::cuda::Event* event = call.driver().events().get(event_handle);
-    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    // An event that was never recorded is no reason to wait.
-    if (event->recorded.load(std::memory_order_acquire))
-      stream.wait_until(event->time_ns.load(std::memory_order_relaxed));
-    PendingWork::stream_waits(stream, event->id);
-    Recorder::get().event(maya::trace::fields::EventCallCall::kWait, event->id, stream.id(), false, 0, 0);
-    return CUDA_SUCCESS;
-  });
+  return with_stream(
+      handle, per_thread, valid,
+      [&](Call& call, Stream& stream) -> CUresult {
+        const maya::cuda::Event* event = call.driver().events().get(event_handle);
+        if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+        if (stream.capture() != nullptr || event->captured.load(std::memory_order_acquire) != 0)
+          return stream.capture() != nullptr && (flags & CU_EVENT_WAIT_EXTERNAL) != 0
+                     ? Captures::add(stream, EventWaitNode{event_handle})
+                     : Captures::wait_event(stream, *event);
+        // An event that was never recorded is no reason to wait.
+        if (event->recorded.load(std::memory_order_acquire))
+          stream.wait_until(event->time_ns.load(std::memory_order_relaxed));
+        PendingWork::stream_waits(stream, event->id);
+        Recorder::get().event(maya::trace::fields::EventCallCall::kWait, event->id, stream.id(), false, 0, 0);
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
 }
 
 CUresult query(CUstream handle, bool per_thread) {
@@ -58,10 +69,13 @@ CUresult synchronize(CUstream handle, bool per_thread) {
 
 template <typename Value, typename Get>
 CUresult get_property(CUstream handle, Value* value, bool per_thread, Get&& get) {
-  return with_stream(handle, per_thread, value != nullptr, [&](Call&, Stream& stream) {
-    *value = get(stream);
-    return CUDA_SUCCESS;
-  });
+  return with_stream(
+      handle, per_thread, value != nullptr,
+      [&](Call&, Stream& stream) {
+        *value = get(stream);
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
 }
 
 // Ids are unique for the life of the process; the default stream's must not be zero.
@@ -73,11 +87,14 @@ CUcontext context_of(const Stream& stream) { return reinterpret_cast<CUcontext>(
 
 // Streams belong to no green context.
 CUresult get_both_contexts(CUstream handle, CUcontext* context, CUgreenCtx* green, bool per_thread) {
-  return with_stream(handle, per_thread, context != nullptr, [&](Call&, Stream& stream) {
-    *context = context_of(stream);
-    if (green != nullptr) *green = nullptr;
-    return CUDA_SUCCESS;
-  });
+  return with_stream(
+      handle, per_thread, context != nullptr,
+      [&](Call&, Stream& stream) {
+        *context = context_of(stream);
+        if (green != nullptr) *green = nullptr;
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
 }
 
 CUresult attach_memory(CUstream handle, CUdeviceptr address, unsigned int flags, bool per_thread) {
@@ -167,10 +184,13 @@ CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, CUgreenCtx*
 }
 
 CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* green) {
-  return with_stream(handle, false, green != nullptr, [&](Call&, Stream&) {
-    *green = nullptr;
-    return CUDA_SUCCESS;
-  });
+  return with_stream(
+      handle, false, green != nullptr,
+      [&](Call&, Stream&) {
+        *green = nullptr;
+        return CUDA_SUCCESS;
+      },
+      WhileCaptured::kAllowed);
 }
 
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t, unsigned int flags) {

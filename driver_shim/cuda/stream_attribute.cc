@@ -10,9 +10,15 @@
 
 using maya::cuda::Call;
 using maya::cuda::Stream;
+using maya::cuda::WhileCaptured;
 using maya::cuda::with_stream;
 
 namespace {
+
+template <typename Body>
+CUresult on_stream(CUstream handle, bool per_thread, bool valid, Body&& body) {
+  return with_stream(handle, per_thread, valid, std::forward<Body>(body), WhileCaptured::kAllowed);
+}
 
 struct Attributes {
   CUaccessPolicyWindow window{};
@@ -39,7 +45,7 @@ bool valid_attribute(CUstreamAttrID attribute) {
 }
 
 CUresult get(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* value, bool per_thread) {
-  return with_stream(handle, per_thread, value != nullptr && valid_attribute(attribute), [&](Call&, Stream& stream) {
+  return on_stream(handle, per_thread, value != nullptr && valid_attribute(attribute), [&](Call&, Stream& stream) {
     std::lock_guard<std::mutex> lock(table().mutex);
     const auto found = table().by_stream.find(stream.id());
     const Attributes attributes = found == table().by_stream.end() ? Attributes{} : found->second;
@@ -79,7 +85,7 @@ bool valid_value(CUstreamAttrID attribute, const CUstreamAttrValue& value) {
 
 CUresult set(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value, bool per_thread) {
   const bool valid = value != nullptr && valid_attribute(attribute) && valid_value(attribute, *value);
-  return with_stream(handle, per_thread, valid, [&](Call&, Stream& stream) {
+  return on_stream(handle, per_thread, valid, [&](Call&, Stream& stream) {
     std::lock_guard<std::mutex> lock(table().mutex);
     Attributes& attributes = table().by_stream[stream.id()];
     switch (attribute) {
@@ -106,8 +112,8 @@ CUresult set(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue*
 }
 
 CUresult copy(CUstream destination, CUstream source, bool per_thread) {
-  return with_stream(destination, per_thread, true, [&](Call&, Stream& to) {
-    return with_stream(source, per_thread, true, [&](Call&, Stream& from) {
+  return on_stream(destination, per_thread, true, [&](Call&, Stream& to) {
+    return on_stream(source, per_thread, true, [&](Call&, Stream& from) {
       if (to.context() != from.context()) return CUDA_ERROR_INVALID_VALUE;
       std::lock_guard<std::mutex> lock(table().mutex);
       const auto found = table().by_stream.find(from.id());

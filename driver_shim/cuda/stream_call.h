@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "driver_shim/cuda/gate.h"
 
@@ -27,9 +28,15 @@ inline CUresult pass_stream_gate(CUstream handle, bool per_thread, Driver** driv
   return static_cast<CUresult>((*stream)->context()->sticky_error.load(std::memory_order_relaxed));
 }
 
+// What a call does on a stream that is being captured into a graph, or on a legacy default stream that a capture has
+// put out of use. kRefused: the documented error, and the capture is of no use any more. kAllowed: the body sees to it.
+enum class WhileCaptured : uint8_t { kRefused, kAllowed };
+CUresult refuse_captured(Stream& stream);  // Captures::refuse
+
 // A body on a stream. `valid` covers the other arguments.
 template <typename Body>
-CUresult with_stream(CUstream handle, bool per_thread, bool valid, Body&& body) noexcept {
+CUresult with_stream(CUstream handle, bool per_thread, bool valid, Body&& body,
+                     WhileCaptured while_captured = WhileCaptured::kRefused) noexcept {
   try {
     Driver* driver = nullptr;
     ThreadState* thread = nullptr;
@@ -37,6 +44,8 @@ CUresult with_stream(CUstream handle, bool per_thread, bool valid, Body&& body) 
     if (const CUresult status = pass_stream_gate(handle, per_thread, &driver, &thread, &stream); status != CUDA_SUCCESS)
       return status;
     if (!valid) return CUDA_ERROR_INVALID_VALUE;
+    if (stream->capture() != nullptr && while_captured == WhileCaptured::kRefused)
+      if (const CUresult status = refuse_captured(*stream); status != CUDA_SUCCESS) return status;
     Call call(driver, thread, stream->context());
     return body(call, *stream);
   } catch (const std::bad_alloc&) {
@@ -44,6 +53,12 @@ CUresult with_stream(CUstream handle, bool per_thread, bool valid, Body&& body) 
   } catch (...) {
     return CUDA_ERROR_UNKNOWN;
   }
+}
+
+// A body that copies, by functions that know what to do on a stream that is being captured.
+template <typename Body>
+CUresult with_copy_stream(CUstream handle, bool per_thread, bool valid, Body&& body) noexcept {
+  return with_stream(handle, per_thread, valid, std::forward<Body>(body), WhileCaptured::kAllowed);
 }
 
 // Called when a stream is destroyed.

@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/stream_call.h"
+#include "driver_shim/cuda/stream_memory_operation.h"
 
 using maya::cuda::Call;
 using maya::cuda::Stream;
@@ -62,52 +64,77 @@ CUresult one(Call& call, const CUstreamBatchMemOpParams& operation) {
 
 CUresult batch(CUstream stream, unsigned int count, const CUstreamBatchMemOpParams* operations, unsigned int flags,
                bool per_thread) {
-  constexpr unsigned int kMostOperations = 256;
-  const bool valid = flags == 0 && count <= kMostOperations && (count == 0 || operations != nullptr);
-  return with_stream(stream, per_thread, valid, [&](Call& call, Stream&) {
-    for (unsigned int i = 0; i < count; ++i)
-      if (const CUresult status = one(call, operations[i]); status != CUDA_SUCCESS) return status;
-    return CUDA_SUCCESS;
-  });
+  const bool valid = flags == 0 && count <= maya::cuda::kMostMemoryOperations && (count == 0 || operations != nullptr);
+  return with_stream(
+      stream, per_thread, valid,
+      [&](Call& call, Stream& on) -> CUresult {
+        const std::vector<CUstreamBatchMemOpParams> batch(operations, operations + count);
+        if (on.capture() != nullptr)
+          return maya::cuda::Captures::add(
+              on, maya::cuda::MemoryOperationNode{batch, reinterpret_cast<CUcontext>(on.context()), flags});
+        return maya::cuda::run_memory_operations(call, batch);
+      },
+      maya::cuda::WhileCaptured::kAllowed);
 }
 
-template <typename Value>
-CUresult write(CUstream stream, CUdeviceptr address, Value value, unsigned int flags, bool per_thread) {
-  return with_stream(stream, per_thread, true,
-                     [&](Call& call, Stream&) { return write_word(call, address, &value, sizeof value, flags); });
+// The single forms are batches of one.
+CUresult write(CUstream stream, CUdeviceptr address, uint64_t value, CUstreamBatchMemOpType type, unsigned int flags,
+               bool per_thread) {
+  CUstreamBatchMemOpParams operation{};
+  operation.operation = type;
+  operation.writeValue.address = address;
+  operation.writeValue.flags = flags;
+  if (type == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+    operation.writeValue.value = static_cast<cuuint32_t>(value);
+  else
+    operation.writeValue.value64 = value;
+  return batch(stream, 1, &operation, 0, per_thread);
 }
 
-template <typename Value>
-CUresult wait(CUstream stream, CUdeviceptr address, Value, unsigned int flags, bool per_thread) {
-  return with_stream(stream, per_thread, true,
-                     [&](Call& call, Stream&) { return wait_word(call, address, sizeof(Value), flags); });
+CUresult wait(CUstream stream, CUdeviceptr address, uint64_t value, CUstreamBatchMemOpType type, unsigned int flags,
+              bool per_thread) {
+  CUstreamBatchMemOpParams operation{};
+  operation.operation = type;
+  operation.waitValue.address = address;
+  operation.waitValue.flags = flags;
+  if (type == CU_STREAM_MEM_OP_WAIT_VALUE_32)
+    operation.waitValue.value = static_cast<cuuint32_t>(value);
+  else
+    operation.waitValue.value64 = value;
+  return batch(stream, 1, &operation, 0, per_thread);
 }
 
 }  // namespace
 
+CUresult maya::cuda::run_memory_operations(Call& call, const std::vector<CUstreamBatchMemOpParams>& operations) {
+  for (const CUstreamBatchMemOpParams& operation : operations)
+    if (const CUresult status = one(call, operation); status != CUDA_SUCCESS) return status;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags) {
-  return wait(stream, address, value, flags, false);
+  return wait(stream, address, value, CU_STREAM_MEM_OP_WAIT_VALUE_32, flags, false);
 }
 CUresult cuStreamWaitValue32_v2_ptsz(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags) {
-  return wait(stream, address, value, flags, true);
+  return wait(stream, address, value, CU_STREAM_MEM_OP_WAIT_VALUE_32, flags, true);
 }
 CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags) {
-  return wait(stream, address, value, flags, false);
+  return wait(stream, address, value, CU_STREAM_MEM_OP_WAIT_VALUE_64, flags, false);
 }
 CUresult cuStreamWaitValue64_v2_ptsz(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags) {
-  return wait(stream, address, value, flags, true);
+  return wait(stream, address, value, CU_STREAM_MEM_OP_WAIT_VALUE_64, flags, true);
 }
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags) {
-  return write(stream, address, value, flags, false);
+  return write(stream, address, value, CU_STREAM_MEM_OP_WRITE_VALUE_32, flags, false);
 }
 CUresult cuStreamWriteValue32_v2_ptsz(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags) {
-  return write(stream, address, value, flags, true);
+  return write(stream, address, value, CU_STREAM_MEM_OP_WRITE_VALUE_32, flags, true);
 }
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags) {
-  return write(stream, address, value, flags, false);
+  return write(stream, address, value, CU_STREAM_MEM_OP_WRITE_VALUE_64, flags, false);
 }
 CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags) {
-  return write(stream, address, value, flags, true);
+  return write(stream, address, value, CU_STREAM_MEM_OP_WRITE_VALUE_64, flags, true);
 }
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* operations,
                                unsigned int flags) {

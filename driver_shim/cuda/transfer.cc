@@ -1,10 +1,12 @@
 #include "driver_shim/cuda/transfer.h"
+#include "driver_shim/cuda/graph_memory.h"
 
 #include <cstring>
 
 #include "driver_shim/cuda/allocation.h"
 #include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/volume.h"
 #include "predictor/core/estimate.h"
 #include "trace_proto/writer.h"
 
@@ -23,7 +25,8 @@ bool is_accessible(const device::Memory& memory, const Place& place, uint64_t by
 }
 
 bool is_device_accessible(const device::Memory& memory, CUdeviceptr address, uint64_t bytes) {
-  return bytes == 0 || bytes <= memory.bytes_to_end(address);
+  // Memory of graphs has nothing behind it before their first launch; graphs being made refer to it already.
+  return bytes == 0 || bytes <= memory.bytes_to_end(address) || is_graph_memory(address);
 }
 
 CUresult move_bytes(device::Memory& memory, const Place& destination, const Place& source, uint64_t bytes) {
@@ -89,6 +92,8 @@ void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asy
 CUresult copy_linear(Driver& driver, Stream& stream, const Place& destination, const Place& source, uint64_t bytes,
                      bool asynchronous) {
   if (bytes == 0) return CUDA_SUCCESS;
+  if (stream.capture() != nullptr)
+    return capture_volume(stream, {destination, bytes, 1}, {source, bytes, 1}, {bytes, 1, 1}, asynchronous);
   const uint64_t entry_ns = trace::now_ns();
   device::Memory& memory = driver.memory();
   // Device ranges are checked as they are used.

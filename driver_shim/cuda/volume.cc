@@ -1,6 +1,8 @@
 #include "driver_shim/cuda/volume.h"
 
 #include "driver_shim/cuda/array.h"
+#include "driver_shim/cuda/capture.h"
+#include "driver_shim/cuda/graph_parameters.h"
 #include "trace_proto/writer.h"
 
 namespace maya::cuda {
@@ -70,16 +72,18 @@ CUresult resolve_side(const device::Memory& memory, const SideArguments& argumen
   return CUDA_SUCCESS;
 }
 
-CUresult copy_volume(Driver& driver, Stream& stream, const VolumeSide& destination, const VolumeSide& source,
-                     const Extent& extent, bool asynchronous) {
-  if (extent.width_bytes == 0 || extent.rows == 0 || extent.slices == 0) return CUDA_SUCCESS;
-  const uint64_t entry_ns = trace::now_ns();
-  device::Memory& memory = driver.memory();
+CUresult check_volume(const device::Memory& memory, const VolumeSide& destination, const VolumeSide& source,
+                      const Extent& extent) {
   for (const VolumeSide* side : {&destination, &source}) {
     uint64_t bytes = 0;
     if (!span_bytes(*side, extent, &bytes) || !is_accessible(memory, side->start, bytes))
       return CUDA_ERROR_INVALID_VALUE;
   }
+  return CUDA_SUCCESS;
+}
+
+CUresult move_volume(device::Memory& memory, const VolumeSide& destination, const VolumeSide& source,
+                     const Extent& extent) {
   // Rows, then slices, that follow each other without a gap on both sides are one run.
   uint64_t run_bytes = extent.width_bytes;
   uint64_t rows = extent.rows;
@@ -101,8 +105,31 @@ CUresult copy_volume(Driver& driver, Stream& stream, const VolumeSide& destinati
         return status;
     }
   }
-  CopyWork work = describe_copy(driver, destination.start, source.start, run_bytes * rows * slices);
-  work.rows = rows * slices;
+  return CUDA_SUCCESS;
+}
+
+uint64_t runs_of(const VolumeSide& destination, const VolumeSide& source, const Extent& extent) {
+  if (destination.pitch_bytes != extent.width_bytes || source.pitch_bytes != extent.width_bytes)
+    return extent.rows * extent.slices;
+  return destination.slice_rows == extent.rows && source.slice_rows == extent.rows ? 1 : extent.slices;
+}
+
+CUresult capture_volume(Stream& stream, const VolumeSide& destination, const VolumeSide& source, const Extent& extent,
+                        bool asynchronous) {
+  return asynchronous ? Captures::add(stream, captured_copy(destination, source, extent)) : Captures::refuse(stream);
+}
+
+CUresult copy_volume(Driver& driver, Stream& stream, const VolumeSide& destination, const VolumeSide& source,
+                     const Extent& extent, bool asynchronous) {
+  if (extent.width_bytes == 0 || extent.rows == 0 || extent.slices == 0) return CUDA_SUCCESS;
+  if (stream.capture() != nullptr) return capture_volume(stream, destination, source, extent, asynchronous);
+  const uint64_t entry_ns = trace::now_ns();
+  device::Memory& memory = driver.memory();
+  if (const CUresult status = check_volume(memory, destination, source, extent); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = move_volume(memory, destination, source, extent); status != CUDA_SUCCESS) return status;
+  CopyWork work =
+      describe_copy(driver, destination.start, source.start, extent.width_bytes * extent.rows * extent.slices);
+  work.rows = runs_of(destination, source, extent);
   account_copy(driver, stream, work, asynchronous, entry_ns, trace::now_ns() - entry_ns);
   return CUDA_SUCCESS;
 }

@@ -36,6 +36,18 @@ struct SideArguments {
 CUresult resolve_side(const device::Memory& memory, const SideArguments& arguments, const Extent& extent,
                       VolumeSide* out);
 
+// Whether both sides' memory is there.
+CUresult check_volume(const device::Memory& memory, const VolumeSide& destination, const VolumeSide& source,
+                      const Extent& extent);
+// Moves the bytes of what was found right.
+CUresult move_volume(device::Memory& memory, const VolumeSide& destination, const VolumeSide& source,
+                     const Extent& extent);
+// Runs of bytes that such a copy moves.
+uint64_t runs_of(const VolumeSide& destination, const VolumeSide& source, const Extent& extent);
+// The copy as a node of the graph that `stream` is captured into.
+CUresult capture_volume(Stream& stream, const VolumeSide& destination, const VolumeSide& source, const Extent& extent,
+                        bool asynchronous);
+
 // Checks both sides' memory, moves the bytes, accounts for one copy. Nothing is moved unless everything is accessible.
 CUresult copy_volume(Driver& driver, Stream& stream, const VolumeSide& destination, const VolumeSide& source,
                      const Extent& extent, bool asynchronous);
