@@ -1,5 +1,6 @@
 // maya-run: runs a program on the replacement libraries. Sets the environment and becomes the program (execvp), so that
-// its exit status, signals and standard streams are its own.
+// its exit status, signals and standard streams are its own; with --world-size it stays and runs the ranks
+// (run/world.h).
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cinttypes>
 #include <fstream>
 #include <random>
@@ -18,6 +20,8 @@
 
 #include "cli/common.h"
 #include "cli/exit_status.h"
+#include "cli/run/world.h"
+#include "predictor/core/cluster.h"
 #include "virtual_device/device_names.h"
 #include "virtual_device/profile.h"
 #include "virtual_device/size.h"
@@ -82,6 +86,30 @@ std::string checked_device(const std::string& name) {
   return realpath(name.c_str(), resolved) != nullptr ? resolved : name;
 }
 
+// A built-in name stays; a file is checked and made absolute, with a '/' that tells it from a name.
+std::string checked_cluster(const std::string& name) {
+  if (maya::find_builtin_cluster(name) != nullptr) return name;
+  std::ifstream file(name);
+  if (!file)
+    fail(kTool, maya::cli::kUsage,
+         "unknown cluster: " + name + "; known are " + maya::known_cluster_names() +
+             ", or the path of a cluster description");
+  std::stringstream text;
+  text << file.rdbuf();
+  maya::Cluster cluster;
+  std::string error;
+  if (!maya::parse_cluster(text.str(), &cluster, &error))
+    fail(kTool, maya::cli::kUsage, "cluster description " + name + ": " + error);
+  char resolved[PATH_MAX];
+  return realpath(name.c_str(), resolved) != nullptr ? resolved : name;
+}
+
+// GPUs a node where they are not given: the cluster's, else as many as 8.
+int default_gpus_per_node(const std::string& cluster, int world_size) {
+  const maya::Cluster* const known = cluster.empty() ? nullptr : maya::find_builtin_cluster(cluster);
+  return std::min(known != nullptr ? static_cast<int>(known->gpus_per_node) : 8, world_size);
+}
+
 // The trace folder, made when missing, absolute, and writable.
 std::string checked_trace_folder(const std::string& folder) {
   const auto refuse = [&](int error) {
@@ -133,13 +161,17 @@ int main(int argc, char** argv) {
       "  maya-run -- python train.py\n"
       "  maya-run --device a100-sxm-80 --devices 8 --trace-dir out -- python train.py --epochs 1\n"
       "  maya-run --device my-gpu.profile --memory unlimited -- ./program\n"
+      "  maya-run --devices 8 -- torchrun --nproc_per_node 8 train.py\n"
+      "  maya-run --world-size 1024 --gpus-per-node 8 --cluster dgx-h100 -- python train.py\n"
       "Then: maya-predict out",
       kTool);
   app.prefix_command();
   std::string device, memory, trace_folder, host_memory;
   int devices = 0;
   double cpu_scale = 0;
-  bool no_trace = false, show_devices = false, show_folder = false;
+  bool no_trace = false, show_devices = false, show_clusters = false, show_folder = false;
+  int world_size = 0, gpus_per_node = 0, jobs = 0;
+  std::string ranks = "auto", cluster;
   app.add_option("--device", device,
                  "Device to emulate: a name from --list-devices or the path of a profile file [h100-sxm]");
   app.add_option("--devices", devices, "Number of devices [1]");
@@ -152,6 +184,18 @@ int main(int argc, char** argv) {
   app.add_option("--host-memory", host_memory, "Host memory for the contents of device memory [1GiB]");
   app.add_option("--cpu-scale", cpu_scale,
                  "Recorded in the trace: host time of the target machine relative to this one [1]");
+  app.add_option(
+      "--world-size", world_size,
+      "Run the program as so many ranks: maya-run is the launcher then, and sets RANK, WORLD_SIZE and the others");
+  app.add_option("--gpus-per-node", gpus_per_node, "Ranks on a node; divides the world's size [the cluster's, or 8]");
+  app.add_option(
+      "--ranks", ranks,
+      "Ranks to run: auto (those that differ; absent peers are answered as their twins), all, or a list such as "
+      "0,3,8-15 [auto]");
+  app.add_option("--jobs", jobs, "Ranks to run at a time where they run alone [one a core]");
+  app.add_option("--cluster", cluster,
+                 "Nodes and network, recorded in the trace: a name from --list-clusters or the path of a description");
+  app.add_flag("--list-clusters", show_clusters, "Print the known clusters and end");
   app.add_flag("--list-devices", show_devices, "Print the known devices and end");
   app.add_flag("--print-library-path", show_folder, "Print the folder to put into LD_LIBRARY_PATH and end");
   maya::cli::add_version(app);
@@ -159,6 +203,10 @@ int main(int argc, char** argv) {
 
   if (show_devices) {
     list_devices();
+    return maya::cli::kDone;
+  }
+  if (show_clusters) {
+    fputs(maya::cluster_list().c_str(), stdout);
     return maya::cli::kDone;
   }
   if (show_folder) {
@@ -172,6 +220,27 @@ int main(int argc, char** argv) {
     fail(kTool, maya::cli::kUsage, "unknown option: " + program[0] + "; see maya-run --help");
   if (program.empty()) fail(kTool, maya::cli::kUsage, "no program given; write maya-run [options] -- program args...");
 
+  const bool world = app.count("--world-size") != 0;
+  for (const char* option : {"--gpus-per-node", "--ranks", "--jobs"})
+    if (!world && app.count(option) != 0)
+      fail(kTool, maya::cli::kUsage, std::string(option) + " needs a world: give --world-size as well");
+  if (world) {
+    if (world_size < 1 || world_size > 1 << 20)
+      fail(kTool, maya::cli::kUsage,
+           "--world-size is out of range: " + std::to_string(world_size) + "; give 1 to 1048576");
+    if (app.count("--gpus-per-node") == 0) gpus_per_node = default_gpus_per_node(cluster, world_size);
+    if (gpus_per_node < 1 || gpus_per_node > 16 || world_size % gpus_per_node != 0)
+      fail(kTool, maya::cli::kUsage,
+           "--world-size " + std::to_string(world_size) + " is not divisible by --gpus-per-node " +
+               std::to_string(gpus_per_node) + "; give 1 to 16 GPUs a node, and whole nodes");
+    if (app.count("--jobs") == 0) jobs = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+    if (jobs < 1 || jobs > 1024)
+      fail(kTool, maya::cli::kUsage, "--jobs is out of range: " + std::to_string(jobs) + "; give 1 to 1024");
+    if (app.count("--devices") == 0) setenv("MAYA_DEVICES", std::to_string(gpus_per_node).c_str(), 1);
+    setenv("MAYA_GPUS_PER_NODE", std::to_string(gpus_per_node).c_str(), 1);
+    if (getenv("OMP_NUM_THREADS") == nullptr) setenv("OMP_NUM_THREADS", "1", 1);  // as torchrun does
+  }
+  if (!cluster.empty()) setenv("MAYA_CLUSTER", checked_cluster(cluster).c_str(), 1);
   if (!device.empty()) setenv("MAYA_DEVICE", checked_device(device).c_str(), 1);
   if (app.count("--devices") != 0) {
     if (devices < 1 || devices > 16)
@@ -210,5 +279,8 @@ int main(int argc, char** argv) {
   if (getenv("NVTX_INJECTION64_PATH") == nullptr)
     setenv("NVTX_INJECTION64_PATH", (libraries + "/libmaya_nvtx.so").c_str(), 1);
   prepend("PATH", own_folder());  // nvidia-smi
-  become(program);
+  if (!world) become(program);
+  const char* const traces = getenv("MAYA_TRACE_DIR");
+  return maya::cli::run_world({world_size, gpus_per_node, ranks, jobs, no_trace || traces == nullptr ? "" : traces,
+                               libraries + "/python", program});
 }

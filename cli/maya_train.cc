@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "cli/common.h"
+#include "cli/train/collectives.h"
 #include "predictor/kineto/measurements.h"
 #include "predictor/target.h"
 #include "predictor/training/parameters.h"
@@ -20,6 +21,7 @@ constexpr char kExamples[] = R"(Examples:
   maya-train --device h200-sxm --data measurements --holdout 0.1 --seed 2       only the error on shapes kept back
   maya-train --device a100-sxm-80 --data measurements --split unseen            kept back by (columns, depth), heads, ...
   maya-train --device h100-sxm --from-traces profile.json.gz --out mine.table   what a profiler measured on your machine
+  maya-train --collectives --data measurements --out collectives.txt            timings of NCCL on all devices and networks
 
 Measurements are CSV files, one schema a family (predictor/training/SCHEMA.md).
 Exit status: 0 done; 2 wrong usage; 3 the measurements cannot be used; 4 the table cannot be written.)";
@@ -37,6 +39,7 @@ struct Arguments {
   std::string parameters;
   bool sources = false;
   bool lines = false;
+  bool collectives = false;
 };
 
 void print_scores(const maya::training::Trained& trained, const std::string& device) {
@@ -103,6 +106,10 @@ bool read_all(const Arguments& arguments, const std::string& device, bool report
 }
 
 int run(Arguments& arguments) {
+  if (arguments.collectives)
+    return maya::cli::train_collectives(kTool, {arguments.data, arguments.out, arguments.parameters,
+                                                arguments.options.seed, arguments.sources, arguments.json});
+  if (arguments.device.empty()) maya::cli::fail(kTool, maya::cli::kUsage, "no device; give --device, or --collectives");
   if (arguments.data.empty() && arguments.traces.empty())
     maya::cli::fail(kTool, maya::cli::kUsage, "nothing to learn from; give --data or --from-traces");
   const maya::device::DeviceProfile* profile = maya::device::find_builtin_profile(arguments.device);
@@ -164,7 +171,7 @@ int main(int argc, char** argv) {
   app.footer(kExamples);
   maya::cli::add_version(app);
   Arguments arguments;
-  app.add_option("--device", arguments.device, "Device that was measured: a known name or a profile file")->required();
+  app.add_option("--device", arguments.device, "Device that was measured: a known name or a profile file");
   app.add_option("--data", arguments.data, "Files or folders of measurements");
   app.add_option(
       "--from-traces", arguments.traces,
@@ -186,6 +193,8 @@ int main(int argc, char** argv) {
   app.add_flag("--lines", arguments.lines, "Print the straight line of each streaming operator");
   app.add_option("--parameters", arguments.parameters,
                  "File of further named parameters, one `device name value` a line; they replace fitted ones");
+  app.add_flag("--collectives", arguments.collectives,
+               "Learn timings of collectives, of all devices and networks at once, and print their held-out error");
   app.add_flag("--sources", arguments.sources, "Say what was read from each file, and what was left out");
   if (const int status = maya::cli::parse(app, kTool, argc, argv); status != maya::cli::kParsed) return status;
   if (split == "unseen") arguments.options.split = maya::training::Split::kUnseenShape;

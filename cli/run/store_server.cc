@@ -93,8 +93,7 @@ class Server final : public StoreServer {
       polled.assign({{stop_, POLLIN, 0}, {listener_, POLLIN, 0}});
       bool waiting = false;
       for (const Client& client : clients_) {
-        polled.push_back(
-            {client.socket, static_cast<short>(client.output.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+        polled.push_back({client.socket, static_cast<short>(client.output.empty() ? POLLIN : POLLIN | POLLOUT), 0});
         waiting = waiting || !client.awaited.empty();
       }
       const bool answers = waiting && absent_ != nullptr;
@@ -251,8 +250,8 @@ class Server final : public StoreServer {
   }
 
   void pass_barrier(const std::string& key, int64_t needed) {
-    const auto arrived = std::count_if(clients_.begin(), clients_.end(),
-                                       [&key](const Client& client) { return client.barrier == key; });
+    const auto arrived =
+        std::count_if(clients_.begin(), clients_.end(), [&key](const Client& client) { return client.barrier == key; });
     if (arrived < needed) return;
     for (Client& client : clients_) {
       if (client.barrier != key) continue;
@@ -267,7 +266,8 @@ class Server final : public StoreServer {
     append_number<uint8_t>(&client.output, 0);
   }
 
-  // A missing key is made only when nothing was expected; the answer is the value afterwards, or what was expected of a missing key.
+  // A missing key is made only when nothing was expected; the answer is the value afterwards, or what was expected of a
+  // missing key.
   void compare_set(std::string* out, const std::string& key, const std::string& expected, const std::string& desired) {
     const auto found = values_.find(key);
     if (found == values_.end() ? expected.empty() : found->second == expected) {

@@ -115,11 +115,21 @@ Configuration read_configuration() {
   result.trace_directory = directory.empty() ? "maya-trace" : std::string(directory);
   result.run_id = variable("MAYA_RUN_ID");
   result.cluster = variable("MAYA_CLUSTER");
+  if (std::string error;
+      result.cluster.find('/') != std::string::npos && !read_file(result.cluster, &result.cluster_text, &error))
+    refuse(result, "MAYA_CLUSTER", result.cluster, "the path of a readable cluster description (" + error + ")");
+  if (const auto text = variable("MAYA_TWINS"); text == "1")
+    result.twins = true;
+  else if (!text.empty() && text != "0")
+    refuse(result, "MAYA_TWINS", text, "0 or 1");
   if (const auto text = variable("MAYA_CPU_SCALE"); !text.empty() && !parse_scale(text, &result.cpu_scale))
     refuse(result, "MAYA_CPU_SCALE", text, "0.01 to 100");
-  // These two belong to the launcher, so nonsense in them is not ours to refuse.
+  // These belong to the launcher, so nonsense in them is not ours to refuse.
   parse_integer(variable("RANK"), 0, 1 << 30, &result.rank);
   parse_integer(variable("WORLD_SIZE"), 1, 1 << 30, &result.world_size);
+  parse_integer(variable("LOCAL_RANK"), 0, 1 << 30, &result.local_rank);
+  if (!parse_integer(variable("MAYA_GPUS_PER_NODE"), 1, 1 << 20, &result.gpus_per_node))
+    parse_integer(variable("LOCAL_WORLD_SIZE"), 1, 1 << 20, &result.gpus_per_node);
   return result;
 }
 

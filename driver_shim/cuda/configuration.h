@@ -21,7 +21,11 @@ struct Configuration {
   bool trace = true;                               // MAYA_TRACE
   std::string trace_directory;                     // MAYA_TRACE_DIR
   std::string run_id;                              // MAYA_RUN_ID, set by maya-run
-  std::string cluster;                             // MAYA_CLUSTER
+  std::string cluster;                             // MAYA_CLUSTER: name of a cluster or path of its description
+  std::string cluster_text;                        // the description, where MAYA_CLUSTER is a path
+  int local_rank = -1;                             // LOCAL_RANK
+  int gpus_per_node = 0;                           // MAYA_GPUS_PER_NODE, else LOCAL_WORLD_SIZE; 0: not known
+  bool twins = false;                              // MAYA_TWINS: the other ranks of the world are absent
   double cpu_scale = 0;                            // MAYA_CPU_SCALE; 0: not given
   int rank = -1;                                   // RANK
   int world_size = -1;                             // WORLD_SIZE

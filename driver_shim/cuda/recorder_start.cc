@@ -101,6 +101,10 @@ void Recorder::write_header(Driver& driver, trace::Writer& writer) {
   body.integer(F::kMemoryLimitBytes, chosen.memory_limit_bytes);
   body.number(F::kCpuScale, chosen.cpu_scale);
   body.text(F::kDeviceProfile, chosen.profile_text);
+  signed_integer(body, F::kLocalRank, chosen.local_rank);
+  body.integer(F::kGpusPerNode, static_cast<uint64_t>(chosen.gpus_per_node));
+  body.integer(F::kTwins, chosen.twins ? 1 : 0);
+  body.text(F::kClusterProfile, chosen.cluster_text);
   Encoder packet;
   packet.message(fields::Packet::kProcess, body);
   writer.packet(packet, start_ns);
