@@ -1,5 +1,6 @@
 #include "cli/run/twin_store.h"
 
+#include <cstdio>
 #include <functional>
 
 namespace maya::cli {
@@ -20,8 +21,11 @@ std::string form_of(const std::string& key) {
   return form;
 }
 
+// As our NCCL library knows its ids (driver_shim/nccl/rendezvous.h): eight letters, then a number of 16 bytes.
 std::string id_of(const std::string& key) {
-  std::string id = "maya" + std::to_string(std::hash<std::string>{}(key)) + key;
+  char number[17];
+  snprintf(number, sizeof number, "%016zx", std::hash<std::string>{}(key));
+  std::string id = std::string("MAYANCL1") + number;
   id.resize(kUniqueId_bytes, '\0');
   return id;
 }

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "driver_shim/nccl/announced.h"
 #include "driver_shim/nccl/device_memory.h"
 
 namespace maya::nccl {
@@ -193,12 +195,24 @@ ncclResult_t current_device(int* device, const char* api) {
                       std::string(api) + ": no current device: driver error " + std::to_string(status));
 }
 
+// The members of a communicator whose other ranks are absent: as announced, or all of the world. Empty: not known.
+std::vector<int32_t> members_of_twins(const Communicator& c) {
+  std::vector<int32_t> members = announced_ranks();
+  const auto ranks = static_cast<size_t>(c.ranks);
+  if (members.size() == ranks && members[static_cast<size_t>(c.rank)] == world_rank()) return members;
+  if (number_from_environment("WORLD_SIZE") != c.ranks) return {};
+  members.resize(ranks);
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
 void become_ready(Communicator& c) {
   if (c.ranks == 1) {
     c.world_ranks = {world_rank()};
   } else if (c.area != nullptr) {
     for (int rank = 0; rank < c.ranks; ++rank) c.world_ranks.push_back(c.area->member(rank).world_rank);
   }
+  if (c.world_ranks.empty()) c.world_ranks = members_of_twins(c);
   const int per_node = gpus_per_node();
   std::set<int> nodes;
   for (const int32_t rank : c.world_ranks)

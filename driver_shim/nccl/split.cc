@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "driver_shim/nccl/announced.h"
 #include "driver_shim/nccl/lifecycle.h"
 
 namespace maya::nccl {
@@ -155,6 +156,17 @@ ncclResult_t split_alone(const char* api, const Communicator& parent, std::share
   return begin(api, std::move(child), out);
 }
 
+// Size and place in a split whose other ranks are absent. False: its members were not announced.
+bool take_announced_members(Communicator* child) {
+  const std::vector<int32_t> members = announced_ranks();
+  const auto own = std::find(members.begin(), members.end(), world_rank());
+  if (own == members.end()) return false;
+  child->ranks = static_cast<int>(members.size());
+  child->rank = static_cast<int>(own - members.begin());
+  child->twins = child->ranks > 1;
+  return true;
+}
+
 }  // namespace
 }  // namespace maya::nccl
 
@@ -171,7 +183,7 @@ MAYA_NCCL(ncclCommSplit, ncclComm_t comm, int color, int key, ncclComm_t* made, 
   std::shared_ptr<Communicator> child = child_of(*parent);
   if (const ncclResult_t result = configure(kApi, config, *parent, child.get()); result != ncclSuccess) return result;
   if (parent->area == nullptr) {
-    if (parent->ranks > 1)
+    if (parent->ranks > 1 && color != NCCL_SPLIT_NOCOLOR && !take_announced_members(child.get()))
       return failed(ncclInvalidUsage,
                     "ncclCommSplit: the other ranks are absent, so their colors are not known; let the program make "
                     "communicators from unique ids (PyTorch: init_process_group without device_id)");
