@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "virtual_device/kernel.h"
@@ -21,6 +22,22 @@ class Effect {
  public:
   virtual ~Effect() = default;
   virtual void apply(const Launch& launch, Memory& memory) const = 0;
+};
+
+// An effect that is known for some launches of a kernel, and that another one stands in for otherwise.
+class ComputedEffect : public Effect {
+ public:
+  explicit ComputedEffect(std::unique_ptr<Effect> otherwise) : otherwise_(std::move(otherwise)) {}
+  void apply(const Launch& launch, Memory& memory) const final {
+    if (!carry_out(launch, memory)) otherwise_->apply(launch, memory);
+  }
+
+ protected:
+  // False when memory was left as it was. Must be quick when nothing is known around the kernel's inputs and outputs.
+  virtual bool carry_out(const Launch& launch, Memory& memory) const = 0;
+
+ private:
+  std::unique_ptr<Effect> otherwise_;
 };
 
 // Reads a value at an offset of a parameter. The caller has checked the layout.
@@ -82,12 +99,17 @@ std::unique_ptr<Effect> make_index_effect(const KernelInfo& kernel, const Kernel
                                           std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_reduction_effect(const KernelInfo& kernel, const KernelName& name,
                                               std::vector<ScalarSlot>* scalars);
+// The next ones compute where they can, and otherwise are as make_pointer_effect(), from which their scalars come.
 std::unique_ptr<Effect> make_concatenation_effect(const KernelInfo& kernel, const KernelName& name,
                                                   std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_gather_effect(const KernelInfo& kernel, const KernelName& name,
                                            std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_row_selection_effect(const KernelInfo& kernel, const KernelName& name,
+                                                  std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_scan_effect(const KernelInfo& kernel, const KernelName& name,
                                          std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const KernelName& name,
                                                 std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const KernelName& name,

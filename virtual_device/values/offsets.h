@@ -44,6 +44,16 @@ class Offsets {
     return offset;
   }
 
+  // As at(), for strides that are signed.
+  int64_t signed_at(uint64_t index, uint32_t tensor) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      offset += static_cast<int64_t>(index % sizes_[d]) * static_cast<int32_t>(strides_[d * tensors_ + tensor]);
+      index /= sizes_[d];
+    }
+    return offset;
+  }
+
   // Bytes from the first to behind the last of `count` elements of `element` bytes.
   uint64_t span(uint64_t count, uint32_t tensor, uint64_t element) const {
     uint64_t last = 0, elements = 1;

@@ -1,0 +1,49 @@
+#include "virtual_device/values/moves.h"
+
+#include <algorithm>
+
+#include "virtual_device/values/effect.h"
+
+namespace maya::device {
+
+bool Moves::add(Address source, Address destination, uint64_t elements) {
+  const uint64_t bytes = elements * element_;
+  bytes_ += bytes;
+  if (!runs_.empty()) {
+    Run& last = runs_.back();
+    if (last.source + last.bytes == source && last.destination + last.bytes == destination) {
+      last.bytes += bytes;
+      return true;
+    }
+  }
+  runs_.push_back({source, destination, bytes});
+  return runs_.size() <= kMaximumRuns;
+}
+
+bool Moves::carry_out(Memory& memory) const {
+  Address low = UINT64_MAX, high = 0, written_low = UINT64_MAX, written_high = 0;
+  for (const Run& run : runs_) {
+    if (run.bytes > memory.bytes_to_end(run.source) || run.bytes > memory.bytes_to_end(run.destination)) return false;
+    low = std::min(low, run.source);
+    high = std::max(high, run.source + run.bytes);
+    written_low = std::min(written_low, run.destination);
+    written_high = std::max(written_high, run.destination + run.bytes);
+  }
+  // In one piece where that is possible: many short runs of known bytes.
+  std::vector<uint8_t> bytes;
+  constexpr size_t kFewRuns = 4;
+  if (runs_.size() > kFewRuns && high - low <= 4 * kMaximumComputed_bytes && memory.known(low, high - low)) {
+    bytes.resize(high - low);
+    if (memory.read(bytes.data(), low, bytes.size()) != MemoryStatus::kOk) return false;
+    for (const Run& run : runs_)
+      if (write_result(memory, run.destination, bytes.data() + (run.source - low), run.bytes) != MemoryStatus::kOk)
+        return false;
+    return true;
+  }
+  if (written_low < high && low < written_high && runs_.size() > 1) return false;
+  for (const Run& run : runs_)
+    if (memory.copy(run.destination, run.source, run.bytes) != MemoryStatus::kOk) return false;
+  return true;
+}
+
+}  // namespace maya::device

@@ -1,0 +1,40 @@
+// Elements that a kernel copies from place to place: gathers, scatters, flips, concatenations.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "virtual_device/memory.h"
+
+namespace maya::device {
+
+class Moves {
+ public:
+  // `element`: bytes of each.
+  explicit Moves(uint64_t element) : element_(element) {}
+
+  // At most so many runs of neighbours, which bounds what carry_out() does.
+  static constexpr size_t kMaximumRuns = 16 << 10;
+
+  // Later moves win where destinations overlap. `elements` neighbours are moved as one. Joins with the move before
+  // where both sides continue it. False when there are too many.
+  bool add(Address source, Address destination, uint64_t elements = 1);
+
+  // Copies, known and unknown states alike, as if all sources were read first. False when a place is outside of
+  // memory; then nothing was written.
+  bool carry_out(Memory& memory) const;
+
+  bool empty() const { return runs_.empty(); }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Run {
+    Address source, destination;
+    uint64_t bytes;
+  };
+  uint64_t element_;
+  uint64_t bytes_ = 0;
+  std::vector<Run> runs_;
+};
+
+}  // namespace maya::device

@@ -1,0 +1,166 @@
+// Counting and listing elements that are not zero, as torch.nonzero and boolean indexing do, by CUB's kernels (public
+// headers cub/device/dispatch/kernels/kernel_reduce.cuh and kernel_select_if.cuh) and PyTorch's write_indices (public
+// source ATen/native/cuda/Nonzero.cu):
+//
+//   DeviceReduceSingleTileKernel<policy, transform_iterator<NonZeroOp<T>, const T*>, int*, ...>({const T*, op}, int*
+//   result, u64 count, plus, int start, identity)
+//   DeviceSelectSweepKernel<policy, counting_iterator<long>, transform_iterator<NonZeroOp<T>, const T*>, long*, int*,
+//   ...>(i64 first, {const T*, op}, long* result, int* selected, state, 1, 1, int count, int tiles, context, storage)
+//   write_indices<long>(long* result, long sizes[25], int dimensions, long count, long* total, long fill)
+#include <algorithm>
+
+#include "virtual_device/values/effect.h"
+#include "virtual_device/values/number.h"
+
+namespace maya::device {
+
+namespace {
+
+constexpr std::string_view kNonZero = "NonZeroOp<";
+
+// The T of a "...transform_iterator<...::NonZeroOp<T>, T const*, ...>"; kNone when it is something else.
+ElementType tested_type(std::string_view iterator) {
+  const auto arguments = template_arguments(iterator);
+  if (!template_base(iterator).ends_with("::transform_iterator") || arguments.size() < 2) return ElementType::kNone;
+  if (arguments[0].find(kNonZero) == std::string_view::npos) return ElementType::kNone;
+  const auto type = template_arguments(arguments[0]);
+  return type.size() == 1 ? element_type(type[0]) : ElementType::kNone;
+}
+
+bool has_sizes(const KernelInfo& kernel, size_t count, std::initializer_list<uint32_t> first) {
+  if (kernel.parameters.size() != count) return false;
+  size_t i = 0;
+  for (const uint32_t size : first) {
+    if (size != 0 && kernel.parameters[i].size != size) return false;
+    ++i;
+  }
+  return true;
+}
+
+bool read_elements(const Memory& memory, Address address, uint64_t count, ElementType type,
+                   std::vector<uint8_t>* bytes) {
+  const uint64_t element = element_bytes(type);
+  return count <= kMaximumComputed_bytes / element && memory.in_device_range(address) && memory.maybe_known(address) &&
+         read_known(memory, address, count * element, bytes);
+}
+
+class CountEffect : public Effect {
+ public:
+  explicit CountEffect(ElementType type) : type_(type) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
+    const auto count = argument<uint64_t>(launch, 2);
+    std::vector<uint8_t> bytes;
+    if (!memory.in_device_range(result)) return;
+    if (!read_elements(memory, source, count, type_, &bytes)) return forget(memory, result, sizeof(int32_t));
+    int32_t total = 0;
+    for (uint64_t i = 0; i < count; ++i)
+      total += load_number(bytes.data() + i * element_bytes(type_), type_).as_bool() ? 1 : 0;
+    write_result(memory, result, &total, sizeof(total));
+    count_computed();
+  }
+
+ private:
+  ElementType type_;
+};
+
+class ListEffect : public Effect {
+ public:
+  explicit ListEffect(ElementType type) : type_(type) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    const auto first = argument<int64_t>(launch, 0);
+    const auto source = argument<Address>(launch, 1), result = argument<Address>(launch, 2),
+               selected = argument<Address>(launch, 3);
+    const auto count = static_cast<uint64_t>(std::max(argument<int32_t>(launch, 7), 0));
+    // A context that begins and ends with this launch.
+    const bool whole = argument<uint8_t>(launch, 9) == 1 && argument<uint8_t>(launch, 9, 1) == 1;
+    std::vector<uint8_t> bytes;
+    if (!whole || !read_elements(memory, source, count, type_, &bytes)) {
+      forget(memory, selected, 4);
+      // How many there are is not known: at most all, within what is allocated.
+      if (memory.in_device_range(result) && memory.maybe_known(result)) forget(memory, result, 8 * count);
+      return;
+    }
+    std::vector<int64_t> places;
+    for (uint64_t i = 0; i < count; ++i)
+      if (load_number(bytes.data() + i * element_bytes(type_), type_).as_bool())
+        places.push_back(first + static_cast<int64_t>(i));
+    const auto total = static_cast<int32_t>(places.size());
+    if (memory.in_device_range(selected)) write_result(memory, selected, &total, sizeof(total));
+    if (!places.empty() && memory.in_device_range(result))
+      write_result(memory, result, places.data(), 8 * places.size());
+    count_computed();
+  }
+
+ private:
+  ElementType type_;
+};
+
+// From linear indices to those of each dimension, in place: row d of `count` holds dimension d.
+class WriteIndicesEffect : public ComputedEffect {
+ public:
+  explicit WriteIndicesEffect(std::unique_ptr<Effect> otherwise) : ComputedEffect(std::move(otherwise)) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    constexpr int32_t kMostDimensions = 25;
+    const auto data = argument<Address>(launch, 0);
+    if (!memory.in_device_range(data) || !memory.maybe_known(data)) return memory.in_device_range(data);
+    const auto dimensions = argument<int32_t>(launch, 2);
+    const auto count = argument<int64_t>(launch, 3);
+    if (argument<Address>(launch, 4) != 0 || dimensions < 1 || dimensions > kMostDimensions || count <= 0 ||
+        count > static_cast<int64_t>(kMaximumComputed_bytes / 8) / dimensions)
+      return false;
+    std::vector<uint8_t> bytes;
+    const auto elements = static_cast<uint64_t>(count);
+    if (!read_known(memory, data, 8 * elements, &bytes)) {
+      forget(memory, data, 8 * elements * static_cast<uint64_t>(dimensions));
+      return true;
+    }
+    std::vector<int64_t> results(elements * static_cast<uint64_t>(dimensions));
+    for (uint64_t i = 0; i < elements; ++i) {
+      int64_t index;
+      std::memcpy(&index, bytes.data() + 8 * i, sizeof(index));
+      for (int32_t d = dimensions - 1; d >= 0; --d) {
+        const auto size = argument<int64_t>(launch, 1, 8 * static_cast<uint32_t>(d));
+        if (size <= 0) return false;
+        results[static_cast<uint64_t>(d) * elements + i] = index % size;
+        index /= size;
+      }
+    }
+    if (write_result(memory, data, results.data(), 8 * results.size()) != MemoryStatus::kOk) return false;
+    count_computed();
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars) {
+  constexpr std::string_view kCub = "at_cuda_detail::cub::detail::";
+  const auto& arguments = name.template_arguments;
+  std::string_view function = name.function;
+  std::unique_ptr<Effect> made;
+  if (function == "at::native::(anonymous namespace)::write_indices" && arguments.size() == 1 &&
+      arguments[0] == "long" && has_sizes(kernel, 6, {8, 200, 4, 8, 8, 8}))
+    return std::make_unique<WriteIndicesEffect>(make_pointer_effect(kernel, name, scalars));
+  if (!function.starts_with(kCub) || arguments.size() < 4) return nullptr;
+  function.remove_prefix(kCub.size());
+  if (function == "reduce::DeviceReduceSingleTileKernel" && arguments[2] == "int*") {
+    const ElementType type = tested_type(arguments[1]);
+    if (is_computable(type) && has_sizes(kernel, 6, {16, 8, 8, 1, 4, 1})) made = std::make_unique<CountEffect>(type);
+  } else if (function == "select::DeviceSelectSweepKernel" && arguments.size() >= 5 &&
+             template_base(arguments[1]).ends_with("::counting_iterator") && arguments[3] == "long*" &&
+             arguments[4] == "int*") {
+    const ElementType type = tested_type(arguments[2]);
+    if (is_computable(type) && has_sizes(kernel, 11, {8, 16, 8, 8, 8, 1, 1, 4, 4, 40, 8}))
+      made = std::make_unique<ListEffect>(type);
+  }
+  if (made != nullptr) make_pointer_effect(kernel, name, scalars);
+  return made;
+}
+
+}  // namespace maya::device
