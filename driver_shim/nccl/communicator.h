@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,12 @@ struct Communicator {
   uint32_t trace_id = 0;
   std::vector<int32_t> world_ranks;  // empty: not known
   int nodes = 0;                     // 0: not known
-  uint64_t charged_bytes = 0;        // device memory
+
+  // Device memory (device_memory.cc guards it).
+  std::atomic<uint64_t> charged_bytes{0};
+  bool shares_memory = false;  // split with splitShare: it uses its parent's connections
+  bool ring_connected = false;
+  std::set<int> send_connected, receive_connected;
 
   // Guarded by engine_mutex().
   std::deque<std::shared_ptr<PendingCall>> collectives;

@@ -222,6 +222,7 @@ MAYA_NCCL(ncclCommShrink, ncclComm_t comm, int* excluded, int excluded_count, nc
   }
   std::shared_ptr<Communicator> child = child_of(*parent);
   if (const ncclResult_t result = configure(kApi, config, *parent, child.get()); result != ncclSuccess) return result;
+  child->shares_memory = child->configuration.shrink_share && flags == NCCL_SHRINK_DEFAULT && !revoked;
   child->ranks = parent->ranks - excluded_count;
   child->rank =
       parent->rank - static_cast<int>(std::lower_bound(gone.begin(), gone.end(), parent->rank) - gone.begin());
