@@ -1,5 +1,6 @@
 // Linear copies: between pointers, to and from symbols, between devices, in batches. Shapes with a pitch or an array
 // are in copy_shaped.cc.
+#include "driver_shim/cudart/copy_shape.h"
 #include "driver_shim/cudart/registration.h"
 #include "driver_shim/cudart/runtime.h"
 
@@ -62,8 +63,10 @@ cudaError_t copy_async(void* destination, const void* source, size_t bytes, cuda
   }
 }
 
+}  // namespace
+
 // Address of `bytes` bytes at `offset` of a symbol.
-cudaError_t symbol_range(const void* symbol, size_t bytes, size_t offset, void** pointer) {
+cudaError_t maya::cudart::symbol_address(const void* symbol, size_t bytes, size_t offset, void** pointer) noexcept {
   CUdeviceptr address = 0;
   size_t size = 0;
   if (const cudaError_t status = find_symbol(symbol, &address, &size); status != cudaSuccess) return fail(status);
@@ -71,6 +74,8 @@ cudaError_t symbol_range(const void* symbol, size_t bytes, size_t offset, void**
   *pointer = reinterpret_cast<void*>(address + offset);
   return cudaSuccess;
 }
+
+namespace {
 
 bool copies_to_device(cudaMemcpyKind kind) {
   return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
@@ -84,14 +89,14 @@ template <typename Transfer>
 cudaError_t to_symbol(const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, Transfer&& transfer) {
   if (!copies_to_device(kind)) return fail(cudaErrorInvalidMemcpyDirection);
   void* pointer = nullptr;
-  const cudaError_t status = symbol_range(symbol, bytes, offset, &pointer);
+  const cudaError_t status = symbol_address(symbol, bytes, offset, &pointer);
   return status == cudaSuccess ? transfer(pointer) : status;
 }
 template <typename Transfer>
 cudaError_t from_symbol(const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, Transfer&& transfer) {
   if (!copies_from_device(kind)) return fail(cudaErrorInvalidMemcpyDirection);
   void* pointer = nullptr;
-  const cudaError_t status = symbol_range(symbol, bytes, offset, &pointer);
+  const cudaError_t status = symbol_address(symbol, bytes, offset, &pointer);
   return status == cudaSuccess ? transfer(pointer) : status;
 }
 

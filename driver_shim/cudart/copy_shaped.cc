@@ -1,5 +1,6 @@
 // Copies with a pitch or an array on one side or both: all come down to the driver's 2D and 3D copies.
 #include "driver_shim/cudart/array_format.h"
+#include "driver_shim/cudart/copy_shape.h"
 #include "driver_shim/cudart/runtime.h"
 
 using namespace maya::cudart;
@@ -130,7 +131,10 @@ bool sides_are_valid(const Parameters& parameters) {
          (parameters.dstArray == nullptr) != (parameters.dstPtr.ptr == nullptr);
 }
 
-cudaError_t prepare_3d(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* descriptor, bool* empty) {
+}  // namespace
+
+cudaError_t maya::cudart::to_driver_copy(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* descriptor,
+                                         bool* empty) noexcept {
   if (parameters == nullptr || !sides_are_valid(*parameters)) return fail(cudaErrorInvalidValue);
   if (stored_value(parameters->kind) > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
   *descriptor = {};
@@ -141,11 +145,61 @@ cudaError_t prepare_3d(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* descr
   return finish(status == CUDA_SUCCESS && *empty ? ensure_context() : status);
 }
 
+cudaError_t maya::cudart::to_driver_copy(void* destination, const void* source, size_t bytes, cudaMemcpyKind kind,
+                                         CUDA_MEMCPY3D* out) noexcept {
+  if (!is_kind(kind)) return fail(cudaErrorInvalidMemcpyDirection);
+  if (destination == nullptr || source == nullptr || bytes == 0) return fail(cudaErrorInvalidValue);
+  *out = {};
+  set_source(memory_side(source, bytes), source_type(kind), out);
+  set_destination(memory_side(destination, bytes), destination_type(kind), out);
+  out->WidthInBytes = bytes;
+  out->Height = 1;
+  out->Depth = 1;
+  return cudaSuccess;
+}
+
+cudaError_t maya::cudart::from_driver_copy(const CUDA_MEMCPY3D& copy, cudaMemcpy3DParms* out) noexcept {
+  size_t from_element = 1;
+  size_t to_element = 1;
+  *out = {};
+  if (copy.srcMemoryType == CU_MEMORYTYPE_ARRAY) {
+    out->srcArray = reinterpret_cast<cudaArray_t>(copy.srcArray);
+    if (const CUresult status = array_element_bytes(out->srcArray, &from_element); status != CUDA_SUCCESS)
+      return finish(status);
+  }
+  if (copy.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
+    out->dstArray = reinterpret_cast<cudaArray_t>(copy.dstArray);
+    if (const CUresult status = array_element_bytes(out->dstArray, &to_element); status != CUDA_SUCCESS)
+      return finish(status);
+  }
+  out->srcPos = {copy.srcXInBytes / from_element, copy.srcY, copy.srcZ};
+  out->dstPos = {copy.dstXInBytes / to_element, copy.dstY, copy.dstZ};
+  const bool from_host = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
+  const bool to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST;
+  if (out->srcArray == nullptr)
+    out->srcPtr = {from_host ? const_cast<void*>(copy.srcHost) : reinterpret_cast<void*>(copy.srcDevice), copy.srcPitch,
+                   copy.WidthInBytes, copy.srcHeight};
+  if (out->dstArray == nullptr)
+    out->dstPtr = {to_host ? copy.dstHost : reinterpret_cast<void*>(copy.dstDevice), copy.dstPitch, copy.WidthInBytes,
+                   copy.dstHeight};
+  const size_t element = out->srcArray != nullptr ? from_element : to_element;
+  out->extent = {copy.WidthInBytes / element, copy.Height, copy.Depth};
+  if (copy.srcMemoryType == CU_MEMORYTYPE_UNIFIED || copy.dstMemoryType == CU_MEMORYTYPE_UNIFIED)
+    out->kind = cudaMemcpyDefault;
+  else if (from_host)
+    out->kind = to_host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+  else
+    out->kind = to_host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+  return cudaSuccess;
+}
+
+namespace {
+
 template <bool kPerThread>
 cudaError_t copy_3d(const cudaMemcpy3DParms* parameters) {
   CUDA_MEMCPY3D descriptor;
   bool empty = false;
-  if (const cudaError_t status = prepare_3d(parameters, &descriptor, &empty); status != cudaSuccess || empty)
+  if (const cudaError_t status = to_driver_copy(parameters, &descriptor, &empty); status != cudaSuccess || empty)
     return status;
   if constexpr (kPerThread) return with_context(MAYA_DRIVER(cuMemcpy3D_v2_ptds), &descriptor);
   return with_context(MAYA_DRIVER(cuMemcpy3D_v2), &descriptor);
@@ -154,7 +208,7 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters) {
 cudaError_t copy_3d_async(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   CUDA_MEMCPY3D descriptor;
   bool empty = false;
-  if (const cudaError_t status = prepare_3d(parameters, &descriptor, &empty); status != cudaSuccess || empty)
+  if (const cudaError_t status = to_driver_copy(parameters, &descriptor, &empty); status != cudaSuccess || empty)
     return status;
   return with_context(MAYA_DRIVER(cuMemcpy3DAsync_v2), &descriptor, stream);
 }
