@@ -44,8 +44,8 @@ CollectiveCall collective_call(const OperationRecord& operation);
 struct LinkModel {
   double floor_ns = 5000;  // of a collective that moves nothing
   double step_ns[kCollectiveProtocols] = {700, 1000, 2500};
-  double wire_share = 0.85;   // of the link's bandwidth, for bytes that cross it
-  double local_share = 1.5;   // of the link's bandwidth, for bytes that a GPU handles (copies and adds)
+  double wire_share = 0.95;   // of the link's bandwidth, for bytes that cross it
+  double local_share = 2.5;   // of the link's bandwidth, for bytes that a GPU handles (copies and adds)
   double switch_share = 0.7;  // of the link's bandwidth, when the switch reduces
   double pair_share = 0.8;    // of the link's bandwidth, for pairwise sends
   double ramp_bytes = 1e6;    // transfers of this size run at half of their share

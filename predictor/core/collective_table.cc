@@ -191,10 +191,12 @@ CollectiveEstimate CollectiveTable::estimate(const Cluster& cluster, const Colle
     const CollectiveCurve& curve = *choice.curve;
     result.fabric = choice.fabric;
     result.curve = choice.curve;
-    log_ns = curve.calibrated(log_model);
+    // Collectives that work in another way leave the model as it is.
+    constexpr double kMostAlike = 2;
+    if (choice.kind < kMostAlike) log_ns = curve.calibrated(log_model);
     const bool inside_sizes = call.bytes >= curve.knots.front().bytes && call.bytes <= curve.knots.back().bytes;
     const bool same_ranks = curve.ranks == call.ranks && curve.nodes == call.nodes;
-    if (choice.other != nullptr) {
+    if (choice.other != nullptr && choice.kind < kMostAlike) {
       const double from = std::log(curve.ranks), to = std::log(choice.other->ranks);
       const double share = (std::log(call.ranks) - from) / (to - from);
       log_ns += share * (choice.other->calibrated(log_model) - log_ns);
@@ -216,11 +218,10 @@ CollectiveEstimate CollectiveTable::estimate(const Cluster& cluster, const Colle
   static constexpr Provenance kProvenance[kCollectiveDistances] = {
       Provenance::kMeasured,     Provenance::kInterpolated, Provenance::kInterpolated, Provenance::kExtrapolated,
       Provenance::kExtrapolated, Provenance::kExtrapolated, Provenance::kAnalytic};
-  const Interval& interval = intervals_[static_cast<int>(result.distance)];
   Estimate& estimate = result.estimate;
   estimate.median_ns = std::max(std::exp(log_ns), result.plan.bound_ns);
-  estimate.low_ns = std::max(estimate.median_ns * interval.low, result.plan.bound_ns);
-  estimate.high_ns = estimate.median_ns * interval.high;
+  apply_interval(result.distance, &estimate);
+  estimate.low_ns = std::max(estimate.low_ns, result.plan.bound_ns);
   estimate.provenance = kProvenance[static_cast<int>(result.distance)];
   if (result.plan.link_bandwidth > 0)
     result.link_share = std::min(1.0, result.plan.wire_bytes / result.plan.link_bandwidth * 1e9 / estimate.median_ns);

@@ -96,6 +96,13 @@ class CollectiveTable {
   double parameter(std::string_view name, double otherwise) const;
   std::string text() const;  // what parse() reads
 
+  // Sets low and high by the interval of a distance.
+  void apply_interval(CollectiveDistance distance, Estimate* estimate) const {
+    const Interval& interval = intervals_[static_cast<int>(distance)];
+    estimate->low_ns = estimate->median_ns * interval.low;
+    estimate->high_ns = estimate->median_ns * interval.high;
+  }
+
   // A call of two or more ranks. No allocation.
   CollectiveEstimate estimate(const Cluster& cluster, const CollectiveCall& call) const;
 

@@ -130,15 +130,20 @@ bool read_parameters(const std::string& path, const std::string& device, std::ve
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     std::istringstream words(line);
     std::string of_device, name, rest;
-    double value = 0;
-    if (!(words >> of_device >> name >> value) || words >> rest || !std::isfinite(value) ||
-        name.size() >= sizeof TableParameter::name) {
-      *error = path + ": line " + std::to_string(number) + ": expected `device name value`";
+    double value = 0, error_of_value = 0;
+    const bool has_value = static_cast<bool>(words >> of_device >> name >> value);
+    if (has_value && !(words >> error_of_value)) {
+      words.clear(words.rdstate() & ~std::ios::failbit);
+      error_of_value = 0;
+    }
+    if (!has_value || words >> rest || !(error_of_value >= 0) || !std::isfinite(error_of_value) ||
+        !std::isfinite(value) || name.size() >= sizeof TableParameter::name) {
+      *error = path + ": line " + std::to_string(number) + ": expected `device name value [standard error]`";
       return false;
     }
     if (of_device != device) continue;
     std::erase_if(*parameters, [&](const TableParameter& one) { return std::string_view(one.name) == name; });
-    parameters->push_back(parameter(name, value, 0));
+    parameters->push_back(parameter(name, value, error_of_value));
   }
   return true;
 }

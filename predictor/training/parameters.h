@@ -16,9 +16,9 @@ namespace maya::training {
 std::vector<TableParameter> named_parameters(const device::DeviceProfile& profile,
                                              const std::vector<Measurement>& measurements);
 
-// Adds the parameters of a text file, one `device name value` a line, `#` begins a comment; those of other devices are
-// passed over. Replaces parameters of the same name. False with one line in `error`: unreadable, or a line that is
-// none.
+// Adds the parameters of a text file, one `device name value [standard error]` a line, `#` begins a comment; those of
+// other devices are passed over. Replaces parameters of the same name. False with one line in `error`: unreadable, or a
+// line that is none.
 bool read_parameters(const std::string& path, const std::string& device, std::vector<TableParameter>* parameters,
                      std::string* error);
 
