@@ -39,6 +39,16 @@ Engine engine_of(Family family) {
   return family == Family::kCollective || family == Family::kPointToPoint ? Engine::kCommunication : Engine::kCompute;
 }
 
+void estimate_work(const Estimator& target, OperationCost* cost) {
+  Derivation derivation;
+  cost->estimate = target.estimate(cost->work, &derivation);
+  cost->engine = engine_of(cost->work.family);
+  if (cost->engine != Engine::kCommunication) return;
+  cost->fabric = derivation.collective.plan.fabric;
+  const double share = std::clamp(derivation.collective.link_share, 0.0, 1.0);
+  cost->link_share_permille = static_cast<uint32_t>(share * kWholeDevice_permille);
+}
+
 OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Configuration& configuration,
                              const Estimator& target) {
   OperationCost cost;
@@ -61,8 +71,7 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   cost.work = configuration.operation < trace.operations.size()
                   ? work_of(trace.operations[configuration.operation].record)
                   : work_of(view, cost.name);
-  cost.estimate = target.estimate(cost.work);
-  cost.engine = engine_of(cost.work.family);
+  estimate_work(target, &cost);
   cost.width_permille = grid_width_permille(configuration.grid, target.profile());
   cost.waves = waves_of(view, target.profile());
   cost.kind = mix(1, cost.name.data(), cost.name.size());
@@ -72,13 +81,17 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   return cost;
 }
 
-OperationCost cost_of_operation(const trace::Operation& operation, const Estimator& target) {
+OperationCost cost_of_operation(const trace::Operation& operation, uint32_t nodes, const Estimator& target) {
   OperationCost cost;
   cost.name = operation.record.api != nullptr && *operation.record.api != 0 ? operation.record.api
                                                                             : "(library call without a name)";
-  cost.work = work_of(operation.record);
-  cost.estimate = target.estimate(cost.work);
-  cost.engine = engine_of(cost.work.family);
+  OperationRecord record = operation.record;
+  if (nodes != 0) {
+    record.clear(Key::kNodes);
+    record.set(Key::kNodes, nodes);
+  }
+  cost.work = work_of(record);
+  estimate_work(target, &cost);
   cost.kind = mix(mix(2, cost.name.data(), cost.name.size()), static_cast<uint64_t>(operation.record.family));
   cost.identity = cost.kind;
   for (int i = 0; i < operation.record.count; ++i) {
@@ -146,8 +159,9 @@ OperationCost lost_cost(const Estimator& target) {
 
 class Builder {
  public:
-  Builder(const trace::LoadedTrace& trace, const Estimator& target, Durations durations)
-      : trace_(trace), target_(target), durations_(durations) {
+  Builder(const trace::LoadedTrace& trace, const Estimator& target, Durations durations,
+          std::span<const uint32_t> nodes)
+      : trace_(trace), target_(target), durations_(durations), nodes_(nodes) {
     configurations_.assign(trace.configurations.size(), kNone);
     operations_.assign(trace.operations.size(), kNone);
   }
@@ -185,7 +199,9 @@ class Builder {
       case EventKind::kOperation: {
         if (event.index >= operations_.size()) return lost();
         uint32_t& index = operations_[event.index];
-        if (index == kNone) index = add(cost_of_operation(trace_.operations[event.index], target_));
+        if (index == kNone)
+          index = add(cost_of_operation(trace_.operations[event.index],
+                                        event.index < nodes_.size() ? nodes_[event.index] : 0, target_));
         return index;
       }
       case EventKind::kCopy: {
@@ -218,6 +234,7 @@ class Builder {
   const trace::LoadedTrace& trace_;
   const Estimator& target_;
   const Durations durations_;
+  const std::span<const uint32_t> nodes_;
   CostTable table_;
   std::vector<uint32_t> configurations_;
   std::vector<uint32_t> operations_;
@@ -228,8 +245,9 @@ class Builder {
 
 }  // namespace
 
-CostTable estimate_trace(const trace::LoadedTrace& trace, const Estimator& target, Durations durations) {
-  return Builder(trace, target, durations).build();
+CostTable estimate_trace(const trace::LoadedTrace& trace, const Estimator& target, Durations durations,
+                         std::span<const uint32_t> nodes) {
+  return Builder(trace, target, durations, nodes).build();
 }
 
 bool has_measured_durations(const trace::LoadedTrace& trace) {

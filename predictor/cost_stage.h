@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct OperationCost {
   Work work;
   Estimate estimate;
   Engine engine = Engine::kCompute;
+  Fabric fabric = Fabric::kNone;     // of communication: the links that it uses,
+  uint32_t link_share_permille = 0;  // and how much of their bandwidth, when it runs alone
   uint32_t width_permille = kWholeDevice_permille;
   double waves = 0;       // of a kernel: how many times its blocks fill the device; 0: not known
   uint64_t identity = 0;  // hash of name, geometry and shape: the same in every run of a program
@@ -37,9 +40,10 @@ enum class Durations : uint8_t {
   kMeasured,   // where the trace has them, else estimated
 };
 
-// Pure function of its arguments.
+// Pure function of its arguments. `nodes`: by operation of the trace, how many nodes a collective spans (of a transfer:
+// 2 when it leaves the node); 0: not known, as recorded. Empty: none is known.
 CostTable estimate_trace(const trace::LoadedTrace& trace, const Estimator& target,
-                         Durations durations = Durations::kEstimated);
+                         Durations durations = Durations::kEstimated, std::span<const uint32_t> nodes = {});
 
 // True when at least one piece of device work was measured.
 bool has_measured_durations(const trace::LoadedTrace& trace);

@@ -14,6 +14,8 @@ inline constexpr uint64_t kFill_ns = 3'170;       // cudaMemsetAsync, H100, 2,15
 inline constexpr uint64_t kEventRecord_ns = 500;  // cudaEventRecord, H100, 1,008 calls
 inline constexpr uint64_t kStreamWait_ns = 770;   // cudaStreamWaitEvent, H100, 1,416 calls
 inline constexpr uint64_t kEventQuery_ns = 580;   // cudaEventQuery, H100, 1,092 calls; stream queries alike
+inline constexpr uint64_t kGroupedCall_ns =
+    1'000;  // NCCL call inside a group, which only notes it: no public figure; as a stream operation
 inline constexpr uint64_t kSynchronize_ns =
     3'000;  // cudaStreamSynchronize of an idle stream, A100, least of the traces; the way back after a wait
 inline constexpr uint64_t kAllocate_ns =
@@ -25,6 +27,11 @@ inline constexpr uint64_t kPoolAllocate_ns =
 // From the return of a launch call to the start of its kernel on an idle stream, under a profiler: medians of public
 // traces are 1.5 and 2.0 us (A100), 2.8 us (H100, launch call start to kernel start less the call's own duration).
 inline constexpr uint64_t kStartAfterReturn_ns = 2'000;
+
+// cudaGraphLaunch of a graph that was launched before: NVIDIA's developer blog, "Constant Time Launch for Straight-Line
+// CUDA Graphs and Other Performance Enhancements" (CUDA 12.6, Ampere).
+inline constexpr uint64_t kGraphLaunch_ns = 2'500;
+inline constexpr uint64_t kGraphLaunchPerNode_ns = 1;
 
 // Between the nodes of one CUDA graph on a stream: mean of 3,874 gaps of a public V100 trace (whose kernels launched
 // one by one leave 5.1 us).

@@ -62,4 +62,10 @@ std::string grouped(double value) {
   return fixed(value, prefix == 0 ? 0 : 2) + kPrefixes[prefix];
 }
 
+std::string with_commas(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
 }  // namespace maya::predictor

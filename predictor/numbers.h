@@ -31,6 +31,9 @@ std::string bytes_for_people(uint64_t bytes);
 // Fixed notation with `digits` decimals, always with a point, never locale dependent. Not finite: 0.
 std::string fixed(double value, int digits);
 
+// "1,048,576".
+std::string with_commas(uint64_t value);
+
 // 64-bit mixing for hashes of operation sequences.
 inline uint64_t mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);

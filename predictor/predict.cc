@@ -1,308 +1,177 @@
 #include "predictor/predict.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <set>
 
-#include "predictor/host_gaps.h"
 #include "predictor/input.h"
-#include "predictor/numbers.h"
-#include "predictor/program_builder.h"
-#include "predictor/text.h"
+#include "predictor/rank_stage.h"
+#include "predictor/warnings.h"
+#include "predictor/world/collate.h"
+#include "predictor/world/roles.h"
 
 namespace maya::predictor {
 namespace {
 
-using trace::EventKind;
+// More ranks than any machine has: a header that claims more is wrong.
+constexpr int32_t kLargestWorld = 1 << 17;
 
-constexpr double kLowQuantile = 0.1, kHighQuantile = 0.9;  // of an 80 % interval
-
-struct CostNames : OperationNames {
-  explicit CostNames(const CostTable& table) : costs(table) {}
-  std::string name_of(uint32_t event) const override {
-    return costs.of_event[event] == kNone ? std::string() : costs.costs[costs.of_event[event]].name;
-  }
-  const CostTable& costs;
-};
-
-// A step lasts from the end of the device work of the step before it to the end of its own. Where something else lies
-// between them, and for the first, it begins with its first call.
-std::vector<Interval> step_intervals(const Steps& steps, const Simulation& simulation) {
-  std::vector<Interval> intervals;
-  for (size_t k = 0; k < steps.steps.size(); ++k) {
-    const bool follows = k > 0 && steps.steps[k - 1].end == steps.steps[k].begin;
-    const uint64_t earliest = k == 0 ? 0 : intervals[k - 1].end_ns;
-    const uint64_t begin = follows ? earliest : std::max(earliest, simulation.call_start_ns[steps.steps[k].begin]);
-    intervals.push_back({begin, std::max(begin, simulation.work_end_ns[steps.steps[k].last_work])});
-  }
-  return intervals;
+// Traces with device work; the first where there is none.
+std::vector<uint32_t> traces_that_count(const std::vector<trace::LoadedTrace>& traces) {
+  std::vector<uint32_t> chosen;
+  for (uint32_t i = 0; i < traces.size(); ++i)
+    if (has_device_work(traces[i]) || (i == 0 && chosen.empty())) chosen.push_back(i);
+  return chosen;
 }
 
-std::vector<uint64_t> lengths_of(const std::vector<Interval>& intervals) {
-  std::vector<uint64_t> lengths;
-  for (const Interval& interval : intervals) lengths.push_back(interval.end_ns - interval.begin_ns);
-  return lengths;
-}
-
-std::vector<uint64_t> counted(const Steps& steps, const std::vector<uint64_t>& lengths) {
-  return {lengths.begin() + steps.warm_up, lengths.end()};
-}
-
-// Calls `visit(event, cost)` for every piece of device work in the steps that count.
-template <typename Visit>
-void for_each_counted(const Steps& steps, const CostTable& costs, Visit&& visit) {
-  for (size_t k = steps.warm_up; k < steps.steps.size(); ++k)
-    for (uint32_t i = steps.steps[k].begin; i < steps.steps[k].end; ++i)
-      if (costs.of_event[i] != kNone) visit(i, costs.costs[costs.of_event[i]]);
-}
-
-// Errors of estimates are alike within a family of operations and independent between families. Of the width that fully
-// dependent errors would give, this part remains: the root of the sum of squares over the families' sum.
-double remaining_width(const Steps& steps, const CostTable& costs) {
-  std::map<Family, double> widths;
-  for_each_counted(steps, costs, [&](uint32_t event, const OperationCost& cost) {
-    if (costs.measured_ns[event] != 0) return;
-    widths[cost.work.family] += std::max(0.0, cost.estimate.high_ns - cost.estimate.low_ns);
+// True when the traces are of ranks that ran alone, each of another one of the same world.
+bool are_twins(const std::vector<trace::LoadedTrace>& traces) {
+  std::set<int32_t> ranks;
+  const int32_t size = traces.front().process.world_size();
+  if (size < 1 || size > kLargestWorld) return false;
+  return std::all_of(traces.begin(), traces.end(), [&](const trace::LoadedTrace& trace) {
+    const proto::ProcessHeader& header = trace.process;
+    return header.twins() && header.world_size() == size && header.rank() >= 0 && header.rank() < size &&
+           ranks.insert(header.rank()).second;
   });
-  double total = 0, squares = 0;
-  for (const auto& [family, width] : widths) {
-    total += width;
-    squares += width * width;
+}
+
+// What the program was told of its cluster, or what the options say; nullptr: the usual one of the device.
+Failure find_cluster(const std::vector<trace::LoadedTrace>& traces, const Options& options, Cluster* storage,
+                     const Cluster** cluster) {
+  *cluster = nullptr;
+  if (!options.cluster.empty()) {
+    if (Failure failure = named_cluster(options.cluster, storage)) return failure;
+    *cluster = storage;
+    return {};
   }
-  return total > 0 ? std::sqrt(squares) / total : 0;
-}
-
-// Median step time when every piece of device work takes the given end of its interval.
-uint64_t median_step_with(const RankPrediction& rank, double Estimate::*end) {
-  std::vector<uint64_t> durations(rank.program.calls.size());
-  for (size_t i = 0; i < durations.size(); ++i) {
-    durations[i] = rank.program.calls[i].duration_ns;
-    if (rank.costs.of_event[i] != kNone && rank.costs.measured_ns[i] == 0)
-      durations[i] = whole_ns(rank.costs.costs[rank.costs.of_event[i]].estimate.*end);
+  for (const trace::LoadedTrace& trace : traces) {
+    std::string error;
+    const proto::ProcessHeader& header = trace.process;
+    if (!header.cluster_profile().empty()) {
+      if (!parse_cluster(header.cluster_profile(), storage, &error))
+        return {FailureKind::kInput,
+                trace.path + ": its cluster description: " + error + "; choose one with --cluster"};
+      *cluster = storage;
+      return {};
+    }
+    if (const Cluster* known = find_builtin_cluster(header.cluster())) {
+      *cluster = known;
+      return {};
+    }
   }
-  const Simulation simulation = simulate(rank.program, durations);
-  return median(counted(rank.steps, lengths_of(step_intervals(rank.steps, simulation))));
-}
-
-// Error of a step that its kernels' intervals do not hold: clocks, caches, libraries' choices, as a share of device
-// time. Four of five published steps that bench/accuracy/steps reproduces lie within it.
-constexpr double kStepError_share = 0.07;
-
-// The 80 % interval: estimates' errors, the error of the whole and the spread over the steps, which are independent of
-// each other.
-void find_interval(RankPrediction* rank) {
-  const std::vector<uint64_t> steps = counted(rank->steps, rank->step_ns);
-  const double part = remaining_width(rank->steps, rank->costs);
-  const double whole = part > 0 ? kStepError_share * static_cast<double>(rank->breakdown.compute) : 0;
-  const auto combined = [&](uint64_t by_estimates, uint64_t by_spread) {
-    return static_cast<uint64_t>(
-        std::hypot(static_cast<double>(by_estimates) * part, static_cast<double>(by_spread), whole));
-  };
-  const uint64_t least = median_step_with(*rank, &Estimate::low_ns);
-  const uint64_t most = median_step_with(*rank, &Estimate::high_ns);
-  const uint64_t middle = rank->median_ns;
-  rank->low_ns = saturating_subtract(
-      middle, combined(saturating_subtract(middle, least), saturating_subtract(middle, quantile(steps, kLowQuantile))));
-  rank->high_ns = saturating_add(
-      middle, combined(saturating_subtract(most, middle), saturating_subtract(quantile(steps, kHighQuantile), middle)));
-}
-
-void summarize_operations(RankPrediction* rank) {
-  struct Sum {
-    OperationSummary summary;
-    std::array<uint64_t, kProvenances> by_provenance{};
-  };
-  std::map<std::pair<std::string, Family>, Sum> sums;
-  std::vector<Sum*> of_cost(rank->costs.costs.size(), nullptr);
-  std::array<uint64_t, kProvenances> by_provenance{};
-  uint64_t total = 0;
-  for_each_counted(rank->steps, rank->costs, [&](uint32_t event, const OperationCost& cost) {
-    Sum*& sum = of_cost[rank->costs.of_event[event]];
-    if (sum == nullptr) sum = &sums[{cost.name, cost.work.family}];
-    const uint64_t ns = rank->program.calls[event].duration_ns;
-    const Provenance of = rank->costs.measured_ns[event] != 0 ? Provenance::kMeasured : cost.estimate.provenance;
-    const auto provenance = std::min(static_cast<size_t>(of), kProvenances - 1);
-    ++sum->summary.count;
-    sum->summary.total_ns += ns;
-    sum->by_provenance[provenance] += ns;
-    by_provenance[provenance] += ns;
-    total += ns;
-  });
-  for (size_t i = 0; i < kProvenances; ++i)
-    rank->provenance[i] = total == 0 ? 0 : static_cast<double>(by_provenance[i]) / static_cast<double>(total);
-  for (auto& [key, sum] : sums) {
-    sum.summary.name = key.first;
-    sum.summary.family = key.second;
-    sum.summary.share = total == 0 ? 0 : static_cast<double>(sum.summary.total_ns) / static_cast<double>(total);
-    const auto most = std::max_element(sum.by_provenance.begin(), sum.by_provenance.end());
-    sum.summary.provenance = static_cast<Provenance>(most - sum.by_provenance.begin());
-    rank->operations.push_back(std::move(sum.summary));
-  }
-  std::stable_sort(rank->operations.begin(), rank->operations.end(),
-                   [](const OperationSummary& a, const OperationSummary& b) { return a.total_ns > b.total_ns; });
-}
-
-void explain_matching(const std::string& pattern, const Estimator& target, RankPrediction* rank) {
-  std::vector<uint64_t> counts(rank->costs.costs.size(), 0);
-  for_each_counted(rank->steps, rank->costs,
-                   [&](uint32_t event, const OperationCost&) { ++counts[rank->costs.of_event[event]]; });
-  for (size_t i = 0; i < counts.size(); ++i) {
-    const OperationCost& cost = rank->costs.costs[i];
-    if (!matches(cost.name, pattern) && !matches(family_name(cost.work.family), pattern)) continue;
-    rank->explanations.push_back(explain(cost, target));
-    rank->explanations.back().count = counts[i];
-  }
-  std::stable_sort(rank->explanations.begin(), rank->explanations.end(),
-                   [](const Explanation& a, const Explanation& b) {
-                     return a.estimate.median_ns * static_cast<double>(a.count) >
-                            b.estimate.median_ns * static_cast<double>(b.count);
-                   });
-}
-
-class Warnings {
- public:
-  explicit Warnings(std::vector<std::string>* list) : list_(list), seen_(list->begin(), list->end()) {}
-  void add(std::string text) {
-    if (seen_.insert(text).second) list_->push_back(std::move(text));
-  }
-
- private:
-  std::vector<std::string>* list_;
-  std::set<std::string> seen_;
-};
-
-void warn_of_trace(const trace::LoadedTrace& trace, Warnings* warnings) {
-  const std::string file = trace.path.empty() ? "the trace" : trace.path;
-  if (!trace.complete)
-    warnings->add(file +
-                  " is incomplete: the program was ended or the file was cut; the prediction covers what was recorded");
-  if (!trace.damage.empty())
-    warnings->add(file + " is damaged at offset " + std::to_string(trace.damage.front().offset) + ": " +
-                  trace.damage.front().reason);
-  if (trace.packets_lost != 0)
-    warnings->add(file + ": " + std::to_string(trace.packets_lost) + " records could not be written");
-  for (const proto::CallCount& call : trace.end.unsupported())
-    warnings->add("not supported and called " + std::to_string(call.count()) + " times: " + call.name());
-  size_t notices = 0;
-  for (const proto::Notice& notice : trace.notices) {
-    if (notice.severity() == proto::Notice::INFO) continue;
-    if (++notices > 20) break;
-    warnings->add(notice.text());
-  }
-}
-
-void warn_of_model(const RankPrediction& rank, Warnings* warnings) {
-  const std::string& measured_on = rank.trace->process.device_name();
-  const bool uses_measured =
-      std::any_of(rank.costs.measured_ns.begin(), rank.costs.measured_ns.end(), [](uint64_t ns) { return ns != 0; });
-  if (uses_measured && measured_on != rank.device)
-    warnings->add("durations measured on " + measured_on + " are used unchanged for " + rank.device);
-  if (rank.costs.without_definition != 0)
-    warnings->add(
-        std::to_string(rank.costs.without_definition) +
-        " operations lost their description with a damaged part of the trace; each counts as the shortest kernel");
-  const auto& graphs = rank.trace->graph_launches;
-  const auto opaque = std::count_if(graphs.begin(), graphs.end(), [](const auto& g) { return !g.nodes_follow(); });
-  if (opaque != 0)
-    warnings->add(std::to_string(opaque) + " CUDA graph launches: their kernels are not in the prediction");
-  if (rank.trace->communicators.empty()) return;
-  if (rank.trace->process.world_size() > 1)
-    warnings->add("collectives are estimated by size alone: waiting for other ranks is not simulated");
-}
-
-void warn_of_steps(const Steps& steps, Warnings* warnings) {
-  if (steps.steps.empty()) {
-    warnings->add("no device work in the trace: there is no step to predict");
-  } else if (steps.found_by == FoundBy::kNone) {
-    warnings->add(
-        "no repeating step was found: the time is that of everything from the first kernel on; run at least three "
-        "steps, or mark them "
-        "with NVTX ranges named step");
-  }
-}
-
-void warn_of_memory(const MemoryReplay& memory, const std::string& device, Warnings* warnings) {
-  if (memory.failures_survived != 0)
-    warnings->add(
-        std::to_string(memory.failures_survived) +
-        " allocations failed in the run and were met after memory had been given back: the device was nearly full");
-  if (memory.peak_is_lower_bound)
-    warnings->add(
-        "the run ended with device memory used up, so the peak is a lower bound and the devices listed hold what was "
-        "asked "
-        "for until then: run it again with maya-run --memory unlimited to find the true peak");
-  if (memory.out_of_memory && memory.first_failure->replayed)
-    warnings->add(
-        "the traced run had more memory than this device: a memory manager that meets the limit may give back what it "
-        "caches and go on; run "
-        "the program with maya-run --device " +
-        device + " to know");
-}
-
-Failure predict_rank(const trace::LoadedTrace& trace, const Options& options, RankPrediction* rank,
-                     Warnings* warnings) {
-  Target target;
-  if (Failure failure = resolve_target(options.device, trace, options.table, &target)) return failure;
-  rank->trace = &trace;
-  rank->rank = trace.process.rank();
-  rank->device = target.profile.name;
-  rank->complete = trace.complete;
-  if (options.durations == Durations::kMeasured && !has_measured_durations(trace))
-    return {FailureKind::kInput,
-            "no measured durations: " + (trace.path.empty() ? std::string("the trace") : trace.path) +
-                "; maya-trace import makes traces that have them, leave out --durations"};
-  const Estimator estimator(target.profile, target.learned(), Clock::kSustained);
-  rank->costs = estimate_trace(trace, estimator, options.durations);
-  rank->steps = find_steps(trace, rank->costs);
-  HostGaps gaps = recorded_gaps(trace);
-  // The noise of a machine that emulates is taken out; what was measured on a real one is kept.
-  if (!has_measured_calls(trace)) use_median_gaps(trace, rank->costs, rank->steps, &gaps);
-  const double recorded_scale = trace.process.cpu_scale();
-  const double host_scale = options.host_scale > 0 ? options.host_scale : recorded_scale > 0 ? recorded_scale : 1;
-  rank->program = build_program(trace, rank->costs, gaps, target.profile, host_scale);
-  rank->simulation = simulate(rank->program);
-  rank->simulated_events = rank->simulation.events;
-  if (!rank->simulation.error.empty())
-    return {FailureKind::kInput, trace.path + ": simulation: " + rank->simulation.error};
-  if (!rank->steps.steps.empty()) {
-    const std::vector<Interval> intervals = step_intervals(rank->steps, rank->simulation);
-    rank->step_ns = lengths_of(intervals);
-    for (const Interval& interval : intervals) rank->step_begin_ns.push_back(interval.begin_ns);
-    rank->median_ns = median(counted(rank->steps, rank->step_ns));
-    const auto typical = std::find(rank->step_ns.begin() + rank->steps.warm_up, rank->step_ns.end(), rank->median_ns);
-    rank->breakdown =
-        break_down(rank->program, rank->simulation, intervals)[static_cast<size_t>(typical - rank->step_ns.begin())];
-    find_interval(rank);
-  }
-  summarize_operations(rank);
-  if (!options.explain.empty()) explain_matching(options.explain, estimator, rank);
-  rank->memory = replay_memory(trace, {&target.profile, target.is_traced_device}, CostNames(rank->costs));
-  warn_of_trace(trace, warnings);
-  warn_of_steps(rank->steps, warnings);
-  warn_of_model(*rank, warnings);
-  warn_of_memory(rank->memory, rank->device, warnings);
   return {};
+}
+
+Failure check_size(const WorldLayout& layout, const Cluster* cluster) {
+  if (cluster == nullptr || cluster->nodes == 0) return {};
+  const uint64_t places = uint64_t{cluster->nodes} * cluster->gpus_per_node;
+  if (static_cast<uint64_t>(layout.world_size) <= places) return {};
+  return {FailureKind::kUsage, "cluster too small: " + cluster->name + " has " + std::to_string(places) +
+                                   " GPUs for a world of " + std::to_string(layout.world_size) +
+                                   "; choose another with --cluster"};
+}
+
+std::vector<uint32_t> match_sizes_of(const Prediction& prediction) {
+  std::vector<uint32_t> sizes(prediction.world.world.matches.size(), 0);
+  for (const RankPrediction& rank : prediction.ranks)
+    for (const Communication& communication : rank.program.communications)
+      if (communication.match != kNone) ++sizes[communication.match];
+  return sizes;
+}
+
+Failure simulate_all(Prediction* prediction) {
+  const std::vector<uint32_t> sizes = match_sizes_of(*prediction);
+  std::vector<const Program*> programs;
+  for (const RankPrediction& rank : prediction->ranks) programs.push_back(&rank.program);
+  const Overlap& overlap = prediction->ranks.front().overlap;
+  WorldSimulation simulation = simulate_world(programs, sizes, overlap);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    RankPrediction& rank = prediction->ranks[i];
+    rank.simulation = std::move(simulation.programs[i]);
+    if (!rank.simulation.error.empty())
+      return {FailureKind::kInput, rank.trace->path + ": simulation: " + rank.simulation.error};
+    finish_rank(&rank);
+  }
+  prediction->world.deadlock = std::move(simulation.first_deadlock);
+  prediction->world.deadlocks = simulation.deadlocks;
+  prediction->world.last_arrival = std::move(simulation.last_arrival);
+
+  std::vector<std::vector<uint64_t>> medians;  // with the low and the high ends
+  for (double Estimate::*end : {&Estimate::low_ns, &Estimate::high_ns}) {
+    std::vector<std::vector<uint64_t>> durations;
+    for (const RankPrediction& rank : prediction->ranks) durations.push_back(durations_with(rank, end));
+    const WorldSimulation other = simulate_world(programs, sizes, overlap, durations);
+    std::vector<uint64_t>& list = medians.emplace_back();
+    for (size_t i = 0; i < programs.size(); ++i)
+      list.push_back(
+          prediction->ranks[i].steps.steps.empty() ? 0 : median_step_in(prediction->ranks[i], other.programs[i]));
+  }
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (!prediction->ranks[i].steps.steps.empty()) find_interval(medians[0][i], medians[1][i], &prediction->ranks[i]);
+  return {};
+}
+
+// The name of the last kernel before an event; empty when there is none.
+std::string kernel_before(const RankPrediction& rank, uint32_t event) {
+  for (uint32_t i = std::min(event, static_cast<uint32_t>(rank.costs.of_event.size())); i-- > 0;) {
+    const uint32_t cost = rank.costs.of_event[i];
+    if (cost != kNone && rank.costs.costs[cost].engine == Engine::kCompute) return rank.costs.costs[cost].name;
+  }
+  return {};
+}
+
+void name_kernels_before(Prediction* prediction) {
+  for (Mismatch& mismatch : prediction->world.mismatches) {
+    for (Mismatch::Side& side : mismatch.sides) {
+      const auto rank = std::find_if(prediction->ranks.begin(), prediction->ranks.end(),
+                                     [&](const RankPrediction& each) { return each.rank == side.rank; });
+      if (rank != prediction->ranks.end()) side.after = kernel_before(*rank, side.event);
+    }
+  }
+}
+
+void count_ranks(WorldPrediction* world) {
+  for (const RankClass& each : world->world.layout.classes) {
+    ++world->ranks_run;
+    world->ranks_checked += each.checked;
+    world->ranks_inferred += static_cast<uint32_t>(each.ranks.size()) - 1 - each.checked;
+  }
+  world->ranks_run += world->ranks_checked;
 }
 
 }  // namespace
 
 Failure predict(const std::vector<trace::LoadedTrace>& traces, const Options& options, Prediction* prediction) {
+  if (traces.empty()) return {FailureKind::kInput, "no trace was given; name a trace (*.pb) or a folder of traces"};
   Warnings warnings(&prediction->warnings);
-  prediction->cluster = options.cluster;
-  if (!options.cluster.empty())
-    warnings.add("the network of cluster " + options.cluster +
-                 " is recorded but not used: one process is simulated at a time");
-  for (const trace::LoadedTrace& trace : traces) {
-    if (!has_device_work(trace) && (&trace != &traces.front() || !prediction->ranks.empty())) continue;
-    RankPrediction& rank = prediction->ranks.emplace_back();
-    if (Failure failure = predict_rank(trace, options, &rank, &warnings)) return failure;
-    if (rank.rank < 0 || !trace.has_process) rank.rank = static_cast<int>(prediction->ranks.size()) - 1;
-  }
+  Cluster storage;
+  const Cluster* cluster = nullptr;
+  if (Failure failure = find_cluster(traces, options, &storage, &cluster)) return failure;
+  prediction->cluster = !options.cluster.empty() ? options.cluster : cluster != nullptr ? cluster->name : "";
+  WorldLayout layout = are_twins(traces) ? twin_layout(traces) : living_layout(traces, traces_that_count(traces));
+  if (cluster != nullptr && (layout.gpus_per_node == 0 || !options.cluster.empty()))
+    layout.gpus_per_node = cluster->gpus_per_node;
+  if (Failure failure = check_size(layout, cluster)) return failure;
+
+  WorldPrediction& world = prediction->world;
+  Collation collation = collate(traces, std::move(layout));
+  world.world = std::move(collation.world);
+  world.mismatches = std::move(collation.mismatches);
+  world.missing_ranks = missing_ranks(world.world.layout);
+  count_ranks(&world);
+  const std::vector<RankClass>& classes = world.world.layout.classes;
+  prediction->ranks.resize(classes.size());
+  for (uint32_t i = 0; i < classes.size(); ++i)
+    if (Failure failure =
+            prepare_rank(traces[classes[i].trace], options, cluster, world.world, i, &prediction->ranks[i]))
+      return failure;
+  if (Failure failure = simulate_all(prediction)) return failure;
   for (size_t i = 1; i < prediction->ranks.size(); ++i)
     if (prediction->ranks[i].median_ns > prediction->ranks[prediction->slowest].median_ns) prediction->slowest = i;
-  if (prediction->ranks.empty())
-    return {FailureKind::kInput, "no trace was given; name a trace (*.pb) or a folder of traces"};
+  name_kernels_before(prediction);
+  world.critical_path = find_critical_path(*prediction);
+  for (const RankPrediction& rank : prediction->ranks) warn_of_rank(rank, &warnings);
+  warn_of_world(world, &warnings);
   return {};
 }
 

@@ -15,6 +15,8 @@
 #include "predictor/simulator.h"
 #include "predictor/steps.h"
 #include "predictor/target.h"
+#include "predictor/world/critical_path.h"
+#include "predictor/world/world.h"
 #include "trace_proto/loaded_trace.h"
 
 namespace maya::predictor {
@@ -56,16 +58,36 @@ struct RankPrediction {
   std::vector<Explanation> explanations;  // of operations that match Options::explain
   uint64_t simulated_events = 0;
 
+  std::vector<int32_t> ranks;  // that the trace stands for, its own first
+  size_t typical_step = 0;     // the one that is the median
+  // Matrix products, attention and convolutions of a step, recomputed ones included; and the time that they would take
+  // at the device's dense peak for their types. mfu: that time over the step's.
+  double model_flops = 0, model_ns_at_peak = 0, mfu = 0;
+  Overlap overlap;
+
   // For the timeline.
   CostTable costs;
   Program program;
   Simulation simulation;
 };
 
+// The ranks together.
+struct WorldPrediction {
+  World world;
+  std::vector<Mismatch> mismatches;
+  std::vector<int32_t> missing_ranks;
+  uint32_t ranks_run = 0, ranks_inferred = 0, ranks_checked = 0;
+  Deadlock deadlock;  // the first; programs are ranks of the prediction
+  uint64_t deadlocks = 0;
+  std::vector<ProgramCall> last_arrival;  // by match
+  std::vector<PathPart> critical_path;    // of the slowest rank's typical step; most time first
+};
+
 struct Prediction {
   std::string cluster;
   std::vector<RankPrediction> ranks;  // at least one; traces without device work are left out unless there is no other
   size_t slowest = 0;                 // rank whose step takes longest
+  WorldPrediction world;              // rank classes are `ranks`, in order
   std::vector<std::string> warnings;
 };
 

@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "predictor/json_writer.h"
 #include "predictor/report.h"
+#include "predictor/report_world.h"
+#include "predictor/warnings.h"
 
 namespace maya::predictor {
 namespace {
@@ -35,7 +39,19 @@ void breakdown(JsonWriter* json, const Breakdown& parts) {
   milliseconds(json, "copies", parts.copies);
   milliseconds(json, "host_bound", parts.host_bound);
   milliseconds(json, "idle", parts.idle);
-  json->end_object();
+  milliseconds(json, "pipeline_bubble", parts.pipeline_bubble);
+  milliseconds(json, "waiting_for_ranks", parts.waiting_for_ranks);
+  json->key("exposed_by_kind").begin_object();
+  for (size_t kind = 0; kind < kExposedKinds; ++kind)
+    if (parts.exposed[kind] != 0) milliseconds(json, exposed_kind_name(kind), parts.exposed[kind]);
+  json->end_object().end_object();
+}
+
+// Model FLOP utilisation: matrix products, attention and convolutions of the step at the dense peak of the device for
+// their types, over the step time. Recomputed ones count.
+void utilisation(JsonWriter* json, const RankPrediction& rank) {
+  json->key("mfu").number(rank.mfu, kShareDigits);
+  json->key("model_flops_per_step").number(rank.model_flops, 0);
 }
 
 void layers(JsonWriter* json, const LayerBytes& bytes) {
@@ -69,8 +85,10 @@ void failure(JsonWriter* json, const MemoryFailure& failure) {
   json->end_object();
 }
 
-void memory(JsonWriter* json, const MemoryReplay& memory) {
+void memory(JsonWriter* json, const RankPrediction& rank) {
+  const MemoryReplay& memory = rank.memory;
   json->key("memory").begin_object();
+  json->key("rank").signed_integer(rank.rank);
   json->key("capacity_bytes").integer(memory.capacity_bytes);
   json->key("peak_bytes").integer(memory.peak_bytes);
   json->key("peak_by_layer");
@@ -166,27 +184,32 @@ std::string report_json(const Prediction& prediction) {
   json.begin_object();
   json.key("format").integer(kFormat);
   json.key("device").text(rank.device);
-  json.key("ranks").integer(prediction.ranks.size());
+  json.key("ranks").integer(ranks_covered(prediction));
   json.key("complete").boolean(complete);
   if (!prediction.cluster.empty()) json.key("cluster").text(prediction.cluster);
   steps(&json, rank.steps);
   step_time(&json, rank);
   breakdown(&json, rank.breakdown);
-  memory(&json, memory_rank(prediction).memory);
+  utilisation(&json, rank);
+  memory(&json, memory_rank(prediction));
   provenance(&json, rank);
   operations(&json, rank);
   explanations(&json, rank);
-  if (prediction.ranks.size() > 1) {
+  world_json(&json, prediction);
+  if (prediction.ranks.size() > 1 || ranks_covered(prediction) > 1) {
     json.key("per_rank").begin_array();
     for (const RankPrediction& each : prediction.ranks) {
       json.begin_object();
       json.key("rank").integer(static_cast<uint64_t>(each.rank));
+      json.key("stands_for").begin_object().key("count").integer(std::max<size_t>(each.ranks.size(), 1));
+      json.key("ranks").text(rank_ranges(each.ranks, each.ranks.size())).end_object();
       json.key("trace").text(each.trace->path);
       json.key("complete").boolean(each.complete);
       steps(&json, each.steps);
       step_time(&json, each);
       breakdown(&json, each.breakdown);
-      memory(&json, each.memory);
+      utilisation(&json, each);
+      memory(&json, each);
       json.end_object();
     }
     json.end_array();

@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "predictor/numbers.h"
+#include "predictor/columns.h"
 #include "predictor/report.h"
+#include "predictor/report_world.h"
 #include "predictor/text.h"
 
 namespace maya::predictor {
@@ -9,22 +10,17 @@ namespace {
 
 constexpr size_t kOperationsShown = 15;
 constexpr size_t kNameColumns = 60;
-constexpr size_t kRanksShown = 16;
 
-std::string left(std::string_view text, size_t width) {
-  return std::string(text) + std::string(text.size() < width ? width - text.size() : 0, ' ');
-}
-std::string right(std::string_view text, size_t width) {
-  return std::string(text.size() < width ? width - text.size() : 0, ' ') + std::string(text);
-}
-std::string ms(uint64_t ns) { return fixed(static_cast<double>(ns) / 1e6, 3); }
-std::string percent(double share) { return fixed(share * 100, 1) + " %"; }
 std::string heading(const Prediction& prediction, const RankPrediction& rank) {
   const size_t count = rank.steps.steps.size();
   std::string out = "Prediction for " + rank.device;
-  if (prediction.ranks.size() > 1)
-    out += ", " + std::to_string(prediction.ranks.size()) + " ranks, the slowest is rank " + std::to_string(rank.rank);
+  if (const uint64_t ranks = ranks_covered(prediction); ranks > 1)
+    out += ", " + std::to_string(ranks) + " ranks, the slowest is rank " + std::to_string(rank.rank);
   out += "\n";
+  const WorldPrediction& world = prediction.world;
+  if (world.ranks_inferred != 0 || world.ranks_checked != 0)
+    out += std::to_string(world.ranks_run) + " ranks were run, " + std::to_string(world.ranks_checked) +
+           " of them to check others; " + std::to_string(world.ranks_inferred) + " are inferred\n";
   out += std::to_string(count) + (count == 1 ? " step" : " steps");
   if (rank.steps.found_by == FoundBy::kNone) {
     out += " (no repetition found)";
@@ -46,9 +42,16 @@ std::string step_time(const RankPrediction& rank) {
   row("compute", b.compute, "");
   row("exposed communication", b.exposed_communication,
       b.communication == b.exposed_communication ? "" : "   more is hidden behind compute");
+  for (size_t kind = 0; kind < kExposedKinds; ++kind)
+    if (b.exposed[kind] != 0) row(("  " + std::string(exposed_kind_name(kind))).c_str(), b.exposed[kind], "");
   row("copies", b.copies, "");
+  if (b.pipeline_bubble != 0) row("pipeline bubble", b.pipeline_bubble, "");
+  if (b.waiting_for_ranks != 0) row("waiting for other ranks", b.waiting_for_ranks, "");
   row("waiting for the host", b.host_bound, "");
   row("idle", b.idle, "");
+  if (rank.mfu > 0)
+    out += "  " + left("MFU", 24) + right(percent(rank.mfu), 24) +
+           "   matrix products, attention, convolutions at the dense peak\n";
   return out;
 }
 
@@ -85,10 +88,13 @@ std::string failure_text(const MemoryReplay& memory) {
   return out;
 }
 
-std::string memory_text(const MemoryReplay& memory) {
+std::string memory_text(const Prediction& prediction) {
+  const RankPrediction& rank = memory_rank(prediction);
+  const MemoryReplay& memory = rank.memory;
   std::string out = "\nMemory  " + bytes_for_people(memory.peak_bytes) + " at its peak, " +
                     bytes_for_people(memory.capacity_bytes) +
                     " capacity: " + (memory.out_of_memory ? "OUT OF MEMORY" : "fits") + "\n";
+  if (prediction.ranks.size() > 1) out += "  of rank " + std::to_string(rank.rank) + ", which needs most\n";
   layer_rows(memory.peak_by_layer, &out);
   out += memory.peak_is_lower_bound ? "  so far fits on          " : "  fits on                 ";
   if (memory.fits_on.empty()) out += "none of the known devices";
@@ -145,25 +151,13 @@ std::string explanations_text(const RankPrediction& rank) {
   return out.empty() ? out : "\nExplanations\n" + out;
 }
 
-std::string ranks_text(const Prediction& prediction) {
-  if (prediction.ranks.size() < 2) return {};
-  std::string out = "\nRanks\n" + right("rank", 6) + right("step ms", 12) + right("peak", 14) + "  trace\n";
-  for (size_t i = 0; i < std::min(prediction.ranks.size(), kRanksShown); ++i) {
-    const RankPrediction& rank = prediction.ranks[i];
-    out += right(std::to_string(rank.rank), 6) + right(ms(rank.median_ns), 12) +
-           right(bytes_for_people(rank.memory.peak_bytes), 14) + "  " + rank.trace->path + "\n";
-  }
-  if (prediction.ranks.size() > kRanksShown)
-    out += "  and " + std::to_string(prediction.ranks.size() - kRanksShown) + " more; --json lists all\n";
-  return out;
-}
-
 }  // namespace
 
 std::string report_text(const Prediction& prediction) {
   const RankPrediction& rank = prediction.ranks[prediction.slowest];
-  std::string out = heading(prediction, rank) + step_time(rank) + memory_text(memory_rank(prediction).memory) +
-                    operations_text(rank) + explanations_text(rank) + ranks_text(prediction);
+  std::string out = heading(prediction, rank) + step_time(rank) + critical_path_text(prediction) +
+                    memory_text(prediction) + operations_text(rank) + explanations_text(rank) + ranks_text(prediction) +
+                    mismatches_text(prediction) + deadlock_text(prediction);
   if (!prediction.warnings.empty()) out += "\nWarnings\n";
   for (const std::string& warning : prediction.warnings) out += "  " + warning + "\n";
   return out;

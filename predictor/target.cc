@@ -51,6 +51,21 @@ Failure named_profile(const std::string& device, device::DeviceProfile* profile)
   return {};
 }
 
+Failure named_cluster(const std::string& name, Cluster* cluster) {
+  if (const Cluster* builtin = find_builtin_cluster(name)) {
+    *cluster = *builtin;
+    return {};
+  }
+  std::string text, error;
+  const bool looks_like_path = name.find('/') != std::string::npos || name.find('.') != std::string::npos;
+  if (!looks_like_path || !read_text(name, &text))
+    return {FailureKind::kUsage, "unknown cluster: " + name + "; known are " + known_cluster_names() +
+                                     ", or the path of a cluster description"};
+  if (!parse_cluster(text, cluster, &error))
+    return {FailureKind::kUsage, "cluster description: " + name + ": " + error};
+  return {};
+}
+
 Failure profile_text(const std::string& path, std::string* text) {
   if (read_text(path, text)) return {};
   return {FailureKind::kUsage, "profile file cannot be read: " + path + "; check its name and permissions"};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "predictor/core/cluster.h"
 #include "predictor/failure.h"
 #include "predictor/table_file.h"
 #include "trace_proto/loaded_trace.h"
@@ -21,6 +22,9 @@ struct Target {
 
 // A built-in profile by name, or a profile file by path. Usage failure: unknown, unreadable or wrong.
 Failure named_profile(const std::string& device, device::DeviceProfile* profile);
+
+// A built-in cluster by name, or a description by path. Usage failure: unknown, unreadable or wrong.
+Failure named_cluster(const std::string& name, Cluster* cluster);
 
 // The text of a profile file. Usage failure: unreadable.
 Failure profile_text(const std::string& path, std::string* text);

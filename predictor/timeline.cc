@@ -1,5 +1,7 @@
 #include "predictor/timeline.h"
 
+#include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "predictor/json_writer.h"
@@ -63,9 +65,9 @@ class Writer {
  public:
   explicit Writer(const std::string& path) : file_(path) {}
 
-  Failure write(const Prediction& prediction) {
+  Failure write(const Prediction& prediction, const std::vector<size_t>& ranks) {
     file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-    for (size_t i = 0; i < prediction.ranks.size(); ++i) write_rank(prediction.ranks[i], i);
+    for (const size_t i : ranks) write_rank(prediction.ranks[i], i);
     file_.write("\n]}\n");
     return file_.close();
   }
@@ -96,7 +98,9 @@ class Writer {
 
   void write_rank(const RankPrediction& rank, size_t index) {
     const uint64_t host = 2 * index + 1, device = 2 * index + 2;
-    const std::string suffix = " (rank " + std::to_string(rank.rank) + ")";
+    std::string suffix = " (rank " + std::to_string(rank.rank);
+    if (rank.ranks.size() > 1) suffix += ", also for " + std::to_string(rank.ranks.size() - 1) + " others";
+    suffix += ")";
     name_track("process_name", host, 0, "host" + suffix);
     name_track("process_name", device, 0, rank.device + suffix);
     std::set<uint32_t> threads, streams;
@@ -124,11 +128,20 @@ class Writer {
     const std::string started = us(rank.simulation.work_start_ns[i]);
     span(device, event.stream, rank.simulation.work_start_ns[i], rank.simulation.work_end_ns[i], cost.name,
          family.c_str(),
-         "\"provenance\":" + json_string(provenance_name(cost.estimate.provenance)) + ",\"low_us\":" +
-             fixed(cost.estimate.low_ns / 1e3, 3) + ",\"high_us\":" + fixed(cost.estimate.high_ns / 1e3, 3));
+         "\"provenance\":" + json_string(provenance_name(cost.estimate.provenance)) +
+             ",\"low_us\":" + fixed(cost.estimate.low_ns / 1e3, 3) +
+             ",\"high_us\":" + fixed(cost.estimate.high_ns / 1e3, 3) + waited(rank, i));
     const std::string id = "\"cat\":\"launch\",\"name\":\"launch\",\"id\":" + std::to_string(next_arrow_++);
     item("\"ph\":\"s\"," + id + "," + track(host, event.thread) + ",\"ts\":" + launched);
     item("\"ph\":\"f\",\"bp\":\"e\"," + id + "," + track(device, event.stream) + ",\"ts\":" + started);
+  }
+
+  // How long a communication waited for the others before its data moved.
+  static std::string waited(const RankPrediction& rank, uint32_t i) {
+    const uint32_t communication = rank.program.calls[i].communication;
+    if (communication == kNone || rank.simulation.matched_ns[communication] == kNever_ns) return {};
+    return ",\"waited_us\":" +
+           us(saturating_subtract(rank.simulation.matched_ns[communication], rank.simulation.work_start_ns[i]));
   }
 
   void write_steps(const RankPrediction& rank, uint64_t device) {
@@ -164,7 +177,44 @@ class Writer {
 
 }  // namespace
 
-Failure write_timeline(const Prediction& prediction, const std::string& path) { return Writer(path).write(prediction); }
+Failure write_timeline(const Prediction& prediction, const std::string& path, const std::vector<size_t>& ranks) {
+  std::vector<size_t> chosen = ranks;
+  if (chosen.empty())
+    for (size_t i = 0; i < std::min(prediction.ranks.size(), kRanksInTimeline); ++i) chosen.push_back(i);
+  return Writer(path).write(prediction, chosen);
+}
+
+Failure choose_ranks(const Prediction& prediction, const std::string& list, std::vector<size_t>* chosen) {
+  std::set<size_t> found;
+  const auto wrong = [&] {
+    return Failure{FailureKind::kUsage, "not a list of ranks: " + list + "; give numbers and ranges such as 0,3,8-11"};
+  };
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    int32_t first = 0, last = 0;
+    const char* const end = list.data() + comma;
+    auto parsed = std::from_chars(list.data() + at, end, first);
+    if (parsed.ec != std::errc()) return wrong();
+    last = first;
+    if (parsed.ptr != end && *parsed.ptr == '-') parsed = std::from_chars(parsed.ptr + 1, end, last);
+    if (parsed.ec != std::errc() || parsed.ptr != end || first < 0 || last < first) return wrong();
+    bool any = false;
+    for (size_t i = 0; i < prediction.ranks.size(); ++i) {
+      const RankPrediction& rank = prediction.ranks[i];
+      const bool stands_for_one = std::any_of(rank.ranks.begin(), rank.ranks.end(),
+                                              [&](int32_t each) { return each >= first && each <= last; });
+      if (!stands_for_one && (rank.rank < first || rank.rank > last)) continue;
+      found.insert(i);
+      any = true;
+    }
+    if (!any)
+      return {FailureKind::kUsage,
+              "no such rank in the traces: " + list.substr(at, comma - at) + "; the report lists the ranks"};
+    at = comma + 1;
+  }
+  chosen->assign(found.begin(), found.end());
+  return {};
+}
 
 Failure write_memory_timeline(const Prediction& prediction, const std::string& path) {
   OutputFile file(path);

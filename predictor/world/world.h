@@ -107,6 +107,7 @@ struct Mismatch {
   };
   struct Side {
     int32_t rank = 0;         // of the world
+    uint64_t more_ranks = 0;  // that do as this one does
     bool has_call = true;     // false: the rank makes no such call
     uint64_t call = 0;        // number of the call on the communicator, from 1; without a call, how many there are
     uint32_t event = 0;       // of the trace
@@ -116,7 +117,7 @@ struct Mismatch {
   Kind kind = Kind::kOperation;
   uint32_t communicator = 0;
   uint64_t sequence = 0;
-  std::vector<Side> sides;  // the ranks that differ, one for each way
+  std::vector<Side> sides;  // one for each way that ranks differ in; at least two
   uint64_t more = 0;        // mismatches on the same communicator that follow it
 };
 const char* mismatch_name(Mismatch::Kind kind);  // as in the report: "operation", "count", ...

@@ -125,7 +125,8 @@ TEST_CASE("the report is JSON and has the documented members in order") {
   std::vector<std::string> names;
   for (const auto& [name, value] : json.members) names.push_back(name);
   CHECK(names == std::vector<std::string>{"format", "device", "ranks", "complete", "steps", "step_time_ms",
-                                          "breakdown_ms", "memory", "provenance", "operations", "warnings"});
+                                          "breakdown_ms", "mfu", "model_flops_per_step", "memory", "provenance",
+                                          "operations", "critical_path", "warnings"});
   CHECK(json["steps"]["count"].number == 3);
   CHECK(json["steps"]["warm_up"].number == 1);
   CHECK(json["steps"]["found_by"].text == "repetition");

@@ -91,6 +91,7 @@ void TraceBuilder::operation(const OperationRecord& record) {
   proto::Packet call;
   call.set_operation(found->second);
   call.set_stream(stream);
+  if (group != 0) call.set_group(group);
   packet(call);
 }
 

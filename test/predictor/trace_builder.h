@@ -24,6 +24,7 @@ class TraceBuilder {
   uint32_t stream = 0;
   uint64_t now_ns = 1'000'000;
   uint64_t own_ns = 0;
+  uint32_t group = 0;  // ncclGroup of the operations that follow
   TraceBuilder& after(uint64_t gap_ns) {
     now_ns += gap_ns;
     return *this;
