@@ -64,7 +64,10 @@ ncclResult_t issue(ncclComm_t comm, const CollectiveCall& call) {
   const MemoryRange writes{address(call.receive), received_bytes(call, c.rank, c.ranks)};
   // What a single rank or the root of a broadcast receives is its own, in place or copied: nothing becomes unknown.
   const bool from_itself = c.ranks == 1 || (call.kind == CollectiveKind::kBroadcast && c.rank == call.root);
-  const bool alone = from_itself && !own.user_operation && (!captured || call.send == call.receive);
+  // So does what a twin broadcasts: it has this rank's bytes (twins.h).
+  const bool from_twin = c.twins && call.kind == CollectiveKind::kBroadcast;
+  const bool in_place = call.send == call.receive || call.send == nullptr;
+  const bool alone = (from_itself || from_twin) && !own.user_operation && (!captured || in_place);
   const CUresult recorded = shim::driver()->record_operation(reinterpret_cast<CUstream>(call.stream), &record, &writes,
                                                              alone || writes.bytes == 0 ? 0 : 1);
   if (recorded != CUDA_SUCCESS)

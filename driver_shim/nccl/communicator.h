@@ -93,9 +93,9 @@ struct Communicator {
   std::deque<std::pair<CollectiveCall, Contribution>> self_sends;
   std::deque<CollectiveCall> self_receives;
   std::map<std::pair<uint64_t, int>, Contribution> twin_sends;  // the last one by (count, type)
-  std::pair<CollectiveCall, Contribution> twin_broadcast;       // of this group, with this rank as root
-  std::vector<std::pair<CollectiveCall, Contribution>> twin_waiting;
-  uint64_t looked_ns = 0;  // when peers were last looked after
+  CollectiveCall twin_broadcast;                                // of this group, with this rank as root
+  std::vector<CollectiveCall> twin_waiting;                     // of this group, with absent roots
+  uint64_t looked_ns = 0;                                       // when peers were last looked after
   uint64_t next_collective = 0;
   std::map<int, uint64_t> next_send, next_receive;
   uint64_t next_management = 0;

@@ -87,11 +87,25 @@ ncclResult_t charge_for(Communicator& c, const CollectiveCall& call) {
     c.ring_connected = result == ncclSuccess;
     return result;
   }
-  const bool everyone =
-      call.kind == CollectiveKind::kAllToAll || (!is_point_to_point(call.kind) && call.root == c.rank);
-  const bool sends = call.kind == CollectiveKind::kSend || call.kind == CollectiveKind::kAllToAll ||
-                     (call.kind == CollectiveKind::kScatter) == (call.root == c.rank);
-  const bool receives = call.kind == CollectiveKind::kAllToAll || !sends;
+  const bool is_root = call.root == c.rank;
+  const bool everyone = call.kind == CollectiveKind::kAllToAll || (!is_point_to_point(call.kind) && is_root);
+  bool sends = false, receives = false;
+  switch (call.kind) {
+    case CollectiveKind::kSend:
+      sends = true;
+      break;
+    case CollectiveKind::kRecv:
+      receives = true;
+      break;
+    case CollectiveKind::kScatter:
+      (is_root ? sends : receives) = true;
+      break;
+    case CollectiveKind::kGather:
+      (is_root ? receives : sends) = true;
+      break;
+    default:
+      sends = receives = true;
+  }
   std::vector<int> new_sends, new_receives;
   for (int peer = everyone ? 0 : call.root; peer < (everyone ? c.ranks : call.root + 1); ++peer) {
     if (peer == c.rank) continue;

@@ -282,9 +282,9 @@ ncclResult_t Rendezvous::progress() {
     else if (!area_->alive(rank))
       dead.push_back(rank);
   }
-  if (!dead.empty()) return fail(ncclRemoteError, "rank " + list_of(dead) + " ended while the communicator was made");
   if (area_ != nullptr && area_->given_up())
     return fail(ncclRemoteError, "another rank gave up making the communicator");
+  if (!dead.empty()) return fail(ncclRemoteError, "rank " + list_of(dead) + " ended while the communicator was made");
   if (monotonic_ns() > deadline_ns_)
     return fail(ncclSystemError, "of the " + std::to_string(ranks_) + " ranks of a communicator, rank " +
                                      list_of(missing) +

@@ -37,9 +37,9 @@ void answer_as_twins(Communicator& c, const CollectiveCall& call, Contribution o
     case CollectiveKind::kBroadcast:
       if (call.root == c.rank) {
         if (call.receive != call.send) shim::driver()->copy(address(call.receive), address(call.send), bytes);
-        c.twin_broadcast = {call, std::move(own)};
+        c.twin_broadcast = call;
       } else {
-        c.twin_waiting.emplace_back(call, std::move(own));
+        c.twin_waiting.push_back(call);
       }
       return;
     case CollectiveKind::kScatter:
@@ -54,11 +54,15 @@ void answer_as_twins(Communicator& c, const CollectiveCall& call, Contribution o
 }
 
 void finish_twin_broadcasts(Communicator& c) {
-  for (auto& [call, own] : c.twin_waiting) {
-    const bool same_group = !c.twin_broadcast.second.bytes.empty();
-    const Contribution& from = same_group ? c.twin_broadcast.second : own;
+  const CollectiveCall& own = c.twin_broadcast;
+  const bool is_gather = own.count > 0;
+  for (const CollectiveCall& call : c.twin_waiting) {
     const uint64_t bytes = call.count * type_bytes(call.type);
-    write(call, from.bytes.data(), slice(from.runs, 0, bytes));
+    const void* const from = is_gather ? own.receive : call.send;
+    const uint64_t available = is_gather ? std::min(bytes, own.count * type_bytes(own.type)) : bytes;
+    if (from == nullptr || from == call.receive) continue;
+    shim::driver()->make_unknown(address(call.receive), bytes);
+    shim::driver()->copy(address(call.receive), address(from), available);
   }
   c.twin_waiting.clear();
   c.twin_broadcast = {};

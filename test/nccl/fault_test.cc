@@ -1,0 +1,160 @@
+// Ranks that die, never come, disagree, or belong to another job.
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "test/nccl/world.h"
+
+using maya::test::names_in;
+using maya::test::Rank;
+using maya::test::seconds_now;
+using maya::test::World;
+using Numbers = std::vector<int64_t>;
+
+namespace {
+
+// Calls until something goes wrong: then the communicator must say so. Never returns without an error while a rank is
+// killed.
+void train(Rank& me) {
+  ncclComm_t comm = nullptr;
+  const ncclResult_t begun = ncclCommInitRank(&comm, me.ranks, me.id, me.rank);
+  if (begun != ncclSuccess) {
+    EXPECT(begun == ncclRemoteError);
+    exit(me.failures == 0 ? 7 : 1);
+  }
+  int64_t* data = me.upload(Numbers(1000, 1));
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  for (;;) {
+    const ncclResult_t issued = ncclAllReduce(data, data, 1000, ncclInt64, ncclMax, comm, stream);
+    cudaStreamSynchronize(stream);
+    ncclResult_t state = ncclSuccess;
+    EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
+    if (issued == ncclSuccess && state == ncclSuccess) continue;
+    EXPECT(state == ncclRemoteError);
+    EXPECT(ncclCommAbort(comm) == ncclSuccess);
+    exit(me.failures == 0 ? 7 : 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a rank killed at a random point: the others end with the remote error, nothing is left over") {
+  std::mt19937 random(5);
+  const std::vector<std::string> shared_before = names_in("/dev/shm");
+  for (int run = 0; run < 20; ++run) {
+    World world(4);
+    const double start = seconds_now();
+    world.start(train);
+    usleep(static_cast<useconds_t>(random() % 400000));
+    const size_t victim = random() % 4;
+    kill(world.processes[victim], SIGKILL);
+    const double killed = seconds_now();
+    std::vector<int> expected(4, 7);
+    expected[victim] = 128 + SIGKILL;
+    INFO("run " << run << ", rank " << victim << " killed after " << killed - start << " s");
+    // A rank that is killed before it came at all is waited for; its place is taken as a rank that never comes.
+    const std::vector<int> statuses = world.wait(20);
+    if (statuses == expected)
+      CHECK(seconds_now() - killed < 10);
+    else
+      CHECK(names_in(world.folder + "/maya").size() <= 1);
+    CHECK(names_in("/dev/shm") == shared_before);
+    if (statuses == expected) CHECK(names_in(world.folder + "/maya").empty());
+  }
+}
+
+TEST_CASE("a rank that ends without a word is noticed by those who need it") {
+  World world(3);
+  world.start([](Rank& me) {
+    ncclComm_t comm = me.join();
+    int64_t* data = me.upload(Numbers{1});
+    EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclSuccess);
+    EXPECT(me.download(data, 1) == Numbers{3});
+    if (me.rank == 2) _exit(0);
+    ncclResult_t state = ncclSuccess;
+    usleep(300000);
+    // Nothing waits for it yet.
+    EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
+    EXPECT(state == ncclSuccess);
+    EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclSuccess);
+    const double start = seconds_now();
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    EXPECT(seconds_now() - start < 2);
+    EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
+    EXPECT(state == ncclRemoteError);
+    EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclRemoteError);
+    EXPECT(ncclCommDestroy(comm) == ncclSuccess);
+  });
+  CHECK(world.wait(30) == std::vector<int>{0, 0, 0});
+}
+
+TEST_CASE("a rank that never comes is named after the time-out by all others") {
+  World world(3);
+  world.set("MAYA_RENDEZVOUS_TIMEOUT", "1");
+  world.start([](Rank& me) {
+    if (me.rank == 1) _exit(0);
+    ncclComm_t comm = nullptr;
+    const ncclResult_t result = ncclCommInitRank(&comm, me.ranks, me.id, me.rank);
+    EXPECT(result == ncclSystemError || result == ncclRemoteError);
+    EXPECT(comm == nullptr);
+    if (result == ncclSystemError)
+      EXPECT(std::string(ncclGetLastError(nullptr)).find("rank 1 did not come in time") != std::string::npos);
+  });
+  CHECK(world.wait(10) == std::vector<int>{0, 0, 0});
+  CHECK(names_in(world.folder + "/maya").empty());
+}
+
+TEST_CASE("two jobs at once do not meet") {
+  World one(2), other(2);
+  const auto body = [](int64_t number) {
+    return [number](Rank& me) {
+      ncclComm_t comm = me.join();
+      int64_t* data = me.upload(Numbers{0});
+      for (int i = 0; i < 100; ++i) {
+        cudaMemcpy(data, &number, 8, cudaMemcpyHostToDevice);
+        ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr);
+        EXPECT(me.download(data, 1) == Numbers{2 * number});
+      }
+      ncclCommDestroy(comm);
+    };
+  };
+  one.start(body(5));
+  other.start(body(7));
+  CHECK(one.wait(60) == std::vector<int>{0, 0});
+  CHECK(other.wait(60) == std::vector<int>{0, 0});
+}
+
+TEST_CASE("calls that differ are no error, give unknown results, and later calls go on") {
+  World world(2);
+  CHECK(world.run([](Rank& me) {
+    ncclComm_t comm = me.join();
+    int64_t* data = me.upload(Numbers{1, 1});
+    EXPECT(ncclAllReduce(data, data, me.rank == 0 ? 2 : 1, ncclInt64, ncclSum, comm, nullptr) == ncclSuccess);
+    EXPECT(me.download(data, 1) == Numbers{0});
+    EXPECT((me.rank == 0 ? ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr)
+                         : ncclAllReduce(data, data, 1, ncclInt64, ncclMax, comm, nullptr)) == ncclSuccess);
+    EXPECT(me.download(data, 1) == Numbers{0});
+    cudaMemset(data, 0, 8);
+    EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclSuccess);
+    ncclResult_t state = ncclInternalError;
+    EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
+    EXPECT(state == ncclSuccess);
+    ncclCommDestroy(comm);
+  }));
+}
+
+TEST_CASE("ranks that disagree about their number, and a rank that is there twice") {
+  World world(3);
+  world.set("MAYA_RENDEZVOUS_TIMEOUT", "2");
+  world.start([](Rank& me) {
+    ncclComm_t comm = nullptr;
+    usleep(static_cast<useconds_t>(me.rank) * 200000);
+    const ncclResult_t result = ncclCommInitRank(&comm, me.rank == 1 ? 4 : 3, me.id, me.rank == 2 ? 0 : me.rank);
+    EXPECT(result == (me.rank == 0 ? ncclSystemError : ncclInvalidUsage));
+  });
+  CHECK(world.wait(10) == std::vector<int>{0, 0, 0});
+}
