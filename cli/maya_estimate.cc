@@ -17,6 +17,7 @@ constexpr char kExamples[] = R"(Examples:
   maya-estimate --families
   printf 'm,n,k,dtype\n4096,4096,4096,bfloat16\n' | maya-estimate --device h100-sxm --family gemm
   maya-estimate --device a100-sxm-80 --family attention --input shapes.csv --json
+  printf 'operation,bytes,ranks,nodes\nall_reduce,1073741824,64,8\n' | maya-estimate --family collective --cluster p5
 
 Exit status: 0 done; 2 wrong usage; 3 the table cannot be used; 4 output cannot be written.)";
 
@@ -25,6 +26,7 @@ struct Arguments {
   std::string family;
   std::string input = "-";
   std::string table;
+  std::string cluster;
   bool sustained = false;
   bool json = false;
   bool families = false;
@@ -175,8 +177,16 @@ int run(const Arguments& arguments) {
     maya::cli::complain(kTool, failure.text);
     return failure.kind == maya::predictor::FailureKind::kInput ? maya::cli::kInput : maya::cli::kUsage;
   }
-  const maya::Estimator estimator(target.profile, target.learned(),
-                                  arguments.sustained ? maya::Clock::kSustained : maya::Clock::kBurst);
+  maya::Estimator estimator(target.profile, target.learned(),
+                            arguments.sustained ? maya::Clock::kSustained : maya::Clock::kBurst);
+  maya::Cluster cluster;
+  if (!arguments.cluster.empty()) {
+    if (const maya::predictor::Failure failure = maya::predictor::named_cluster(arguments.cluster, &cluster)) {
+      maya::cli::complain(kTool, failure.text);
+      return maya::cli::kUsage;
+    }
+    estimator.set_cluster(&cluster);
+  }
   if (arguments.input == "-") return estimate_table(arguments, *family, estimator, std::cin);
   std::ifstream file(arguments.input);
   if (!file) {
@@ -198,6 +208,8 @@ int main(int argc, char** argv) {
   app.add_option("--family", arguments.family, "Family of the operations; --families lists them");
   app.add_option("--input", arguments.input, "CSV file with a header; - is standard input")->capture_default_str();
   app.add_option("--table", arguments.table, "Learned table of the device; default: the one that came with Maya");
+  app.add_option("--cluster", arguments.cluster,
+                 "Cluster that collectives run on, by name or description file; default: the usual one of the device");
   app.add_flag("--sustained", arguments.sustained,
                "At the power limit, as in a training run; default: in a short burst, as kernels are measured");
   app.add_flag("--json", arguments.json, "Write JSON");

@@ -1,11 +1,40 @@
 #include "predictor/explain.h"
 
+#include <algorithm>
+
 #include "predictor/core/limits.h"
+#include "predictor/numbers.h"
 
 namespace maya::predictor {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
+
+std::string of_curve(const CollectiveCurve& curve) {
+  return std::string(collective_name(curve.kind)) + " of " + std::to_string(curve.ranks) + " ranks" +
+         (curve.nodes > 1 ? " on " + std::to_string(curve.nodes) + " nodes" : "");
+}
+
+void explain_collective(const CollectiveEstimate& collective, const Cluster& cluster, double bytes, Explanation* e) {
+  const CollectivePlan& plan = collective.plan;
+  e->bound = plan.fabric == Fabric::kNetwork  ? "network"
+             : plan.fabric == Fabric::kNvlink ? "links of the node"
+                                              : "memory";
+  e->model = std::string(algorithm_name(plan.algorithm)) + ", " + std::string(protocol_name(plan.protocol)) + ", on " +
+             cluster.name + ": " + fixed(plan.wire_bytes / 1e6, 3) + " MB of a GPU at " +
+             fixed(plan.link_bandwidth / 1e9, 1) + " GB/s, structure alone " + fixed(plan.ns / 1e3, 2) +
+             " us, at least " + fixed(plan.bound_ns / 1e3, 2) + " us";
+  if (collective.curve == nullptr) return;
+  const CollectiveCurve& curve = *collective.curve;
+  e->model += "; calibrated by " + of_curve(curve) + " on " + collective.fabric->cluster.name;
+  // The measured sizes to both sides.
+  const auto above = std::lower_bound(curve.knots.begin(), curve.knots.end(), bytes,
+                                      [](const auto& knot, double value) { return knot.bytes < value; });
+  for (auto knot = above == curve.knots.begin() ? above : above - 1; knot != curve.knots.end(); ++knot) {
+    e->nearest.push_back({of_curve(curve) + ", " + fixed(knot->bytes, 0) + " bytes", knot->ns});
+    if (knot->bytes >= bytes) break;
+  }
+}
 
 }  // namespace
 
@@ -30,6 +59,10 @@ Explanation explain(const OperationCost& cost, const Estimator& estimator) {
   Derivation derivation;
   estimator.estimate(cost.work, &derivation);
   e.sustained_factor = derivation.sustained_factor;
+  if (is_collective(cost.work.family)) {
+    explain_collective(derivation.collective, estimator.cluster(), collective_call(cost.work.shape).bytes, &e);
+    return e;
+  }
   if (derivation.model != nullptr) {
     constexpr size_t kMostNearest = 3;
     e.model = describe_model(*derivation.model);

@@ -20,7 +20,8 @@ struct Explanation {
   double flops = 0, read_bytes = 0, written_bytes = 0;
   double compute_ns = 0, memory_ns = 0,
          floor_ns = 0;     // the bounds: work over peak, bytes over bandwidth, shortest kernel
-  const char* bound = "";  // the largest of them: "compute", "memory" or "launch floor"; "transfer" for copies
+  const char* bound = "";  // the largest of them: "compute", "memory" or "launch floor"; "transfer" for copies; for
+                           // collectives "links of the node" or "network"
   Estimate estimate;
   std::string model;  // the learned model that it comes from; empty: the analytic one
   std::vector<NearMeasurement> nearest;

@@ -212,7 +212,9 @@ CollectiveEstimate CollectiveTable::estimate(const Cluster& cluster, const Colle
     } else {
       const bool measured = std::any_of(curve.knots.begin(), curve.knots.end(),
                                         [&](const auto& knot) { return knot.bytes == call.bytes; });
-      result.distance = measured ? CollectiveDistance::kMeasured : CollectiveDistance::kOtherSize;
+      result.distance = choice.links > 0 ? CollectiveDistance::kOtherRanks
+                        : measured       ? CollectiveDistance::kMeasured
+                                         : CollectiveDistance::kOtherSize;
     }
   }
   static constexpr Provenance kProvenance[kCollectiveDistances] = {

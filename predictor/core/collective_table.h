@@ -31,7 +31,7 @@ namespace maya {
 enum class CollectiveDistance : uint8_t {
   kMeasured = 0,     // this size, kind, ranks and nodes on these links
   kOtherSize = 1,    // between measured sizes
-  kOtherRanks = 2,   // between measured rank counts
+  kOtherRanks = 2,   // between measured rank counts, or on the same links of another device
   kOutside = 3,      // beyond measured sizes or ranks, or another number of nodes
   kOtherKind = 4,    // another collective on these links
   kOtherFabric = 5,  // other links

@@ -209,7 +209,7 @@ TEST_CASE("Bytes of gathering collectives are the larger buffer") {
       row_ns("collective", Cells({{"operation", "all_gather"}, {"bytes", "1073741824"}, {"ranks", "8"}}));
   const double scatter =
       row_ns("collective", Cells({{"operation", "reduce_scatter"}, {"bytes", "1073741824"}, {"ranks", "8"}}));
-  CHECK(gather == Approx(scatter));
+  CHECK(gather == Approx(scatter).epsilon(0.05));  // measured, not computed
   CHECK(gather > 1073741824 * 7.0 / 8 / h100().nvlink_bandwidth * 1e9);
 }
 

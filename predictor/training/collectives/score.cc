@@ -183,7 +183,7 @@ void calibrate(const std::vector<MeasuredFabric>& fabrics, uint64_t seed, Collec
   add(CollectiveSplit::kSizes, {D::kOtherSize, D::kOutside});
   add(CollectiveSplit::kRanks, {D::kOtherRanks, D::kOutside});
   add(CollectiveSplit::kKinds, {D::kOtherKind});
-  add(CollectiveSplit::kFabrics, {D::kOtherFabric});
+  add(CollectiveSplit::kFabrics, {D::kOtherFabric, D::kOtherRanks});
   for (const MeasuredFabric& fabric : fabrics)
     for (const CollectiveRow& row : fabric.rows) {
       if (row.quality != 0) continue;
