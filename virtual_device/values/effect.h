@@ -110,6 +110,18 @@ std::unique_ptr<Effect> make_scan_effect(const KernelInfo& kernel, const KernelN
                                          std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_unique_effect(const KernelInfo& kernel, const KernelName& name,
+                                           std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_sorting_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const KernelName& name,
+                                               std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_triangle_effect(const KernelInfo& kernel, const KernelName& name,
+                                             std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_histogram_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_list_norm_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const KernelName& name,
                                                 std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const KernelName& name,

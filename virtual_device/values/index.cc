@@ -1,11 +1,14 @@
 // PyTorch's kernels that compute elements from their index alone: elementwise_kernel_with_index<I, lambda>(I N, lambda,
-// T* data), of which arange is computed. Its lambda captures start and step in the accumulation type (long for
-// integers, double for double, float for the other floating types), followed by a host pointer. The output type is not
-// in the name; PyTorch's dispatch numbers its lambdas: 1 to 5 are unsigned char, signed char, int, long, short, then
-// double, float, Half, BFloat16.
+// T* data), of which arange and linspace of floating types are computed (public source
+// ATen/native/cuda/RangeFactories.cu). The lambda of arange captures start and step in the accumulation type (long for
+// integers, double for double, float for the other floating types), that of linspace start and end in the output type,
+// i64 steps, step in the accumulation type, i64 halfway; both end in a host pointer. The output type is not in the
+// name; PyTorch's dispatch numbers its lambdas: for arange 1 to 5 are unsigned char, signed char, int, long, short,
+// then double, float, Half, BFloat16; for linspace 1 and 2 are double and float, 5 and 6 Half and BFloat16.
 #include <algorithm>
 
 #include "virtual_device/values/effect.h"
+#include "virtual_device/values/functor.h"
 #include "virtual_device/values/number.h"
 
 namespace maya::device {
@@ -14,46 +17,51 @@ namespace {
 
 constexpr uint32_t kUnknownElement_bytes = 8;
 
-ElementType dispatched_type(std::string_view lambda) {
-  static constexpr ElementType kOrder[] = {ElementType::kUint8,   ElementType::kInt8,    ElementType::kInt32,
-                                           ElementType::kInt64,   ElementType::kInt16,   ElementType::kFloat64,
-                                           ElementType::kFloat32, ElementType::kFloat16, ElementType::kBfloat16};
+enum class Range : uint8_t { kUnknown, kArange, kLinspace };
+
+constexpr ElementType kArangeTypes[] = {ElementType::kUint8,   ElementType::kInt8,    ElementType::kInt32,
+                                        ElementType::kInt64,   ElementType::kInt16,   ElementType::kFloat64,
+                                        ElementType::kFloat32, ElementType::kFloat16, ElementType::kBfloat16};
+constexpr ElementType kLinspaceTypes[] = {ElementType::kFloat64, ElementType::kFloat32, ElementType::kNone,
+                                          ElementType::kNone,    ElementType::kFloat16, ElementType::kBfloat16};
+
+ElementType dispatched_type(std::string_view lambda, const ElementType* order, size_t types) {
   constexpr std::string_view kMark = "operator()() const::{lambda()#";
   const size_t at = lambda.find(kMark);
   if (at == std::string_view::npos || at + kMark.size() + 1 >= lambda.size()) return ElementType::kNone;
   const int number = lambda[at + kMark.size()] - '0';
   const bool one_digit = lambda[at + kMark.size() + 1] == '}';
-  return one_digit && number >= 1 && number <= static_cast<int>(std::size(kOrder)) ? kOrder[number - 1]
-                                                                                   : ElementType::kNone;
+  return one_digit && number >= 1 && number <= static_cast<int>(types) ? order[number - 1] : ElementType::kNone;
 }
+
+// Offsets of what the lambda of linspace captures.
+struct LinspaceLayout {
+  uint32_t end, steps, step, halfway, bytes;
+  // element: bytes of the output type. The step, of whatever type, takes 8.
+  explicit LinspaceLayout(uint32_t element)
+      : end(element),
+        steps(std::max(8u, 2 * element)),
+        step(steps + 8),
+        halfway(step + 8),
+        bytes(halfway + 8 + kLambdaPointer_bytes) {}
+};
 
 class IndexEffect : public Effect {
  public:
-  // type kNone: not computed.
-  IndexEffect(ElementType type, bool long_index) : type_(type), long_index_(long_index) {}
+  IndexEffect(Range range, ElementType type, bool long_index) : range_(range), type_(type), long_index_(long_index) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const int64_t count = long_index_ ? argument<int64_t>(launch, 0) : argument<int32_t>(launch, 0);
     const auto data = argument<Address>(launch, 2);
     if (count <= 0 || !memory.in_device_range(data)) return;
-    const uint64_t element = type_ == ElementType::kNone ? kUnknownElement_bytes : element_bytes(type_);
+    const uint64_t element = range_ == Range::kUnknown ? kUnknownElement_bytes : element_bytes(type_);
     const uint64_t bytes = static_cast<uint64_t>(count) * element;
-    if (type_ == ElementType::kNone || static_cast<uint64_t>(count) > kMaximumComputed_bytes / element)
+    if (range_ == Range::kUnknown || static_cast<uint64_t>(count) > kMaximumComputed_bytes / element)
       return forget(memory, data, bytes);
-    const ElementType captured = is_floating(type_) ? operation_type(type_) : ElementType::kInt64;
     const uint8_t* lambda = argument_bytes(launch, 1);
-    const Number start = load_number(lambda, captured);
-    const Number step = load_number(lambda + element_bytes(captured), captured);
     std::vector<uint8_t> values(bytes);
     for (int64_t i = 0; i < count; ++i) {
-      Number value;
-      if (start.floating) {
-        const Number increment = convert_number(Number::of(step.real * static_cast<double>(i)), captured);
-        value = convert_number(Number::of(start.real + increment.real), captured);
-      } else {
-        value = Number::of(static_cast<int64_t>(static_cast<uint64_t>(start.integer) +
-                                                static_cast<uint64_t>(step.integer) * static_cast<uint64_t>(i)));
-      }
+      const Number value = range_ == Range::kArange ? arange(lambda, i) : linspace(lambda, i);
       store_number(value, type_, values.data() + static_cast<uint64_t>(i) * element);
     }
     if (write_result(memory, data, values.data(), bytes) != MemoryStatus::kOk) return forget(memory, data, bytes);
@@ -61,6 +69,31 @@ class IndexEffect : public Effect {
   }
 
  private:
+  Number arange(const uint8_t* lambda, int64_t i) const {
+    const ElementType captured = is_floating(type_) ? operation_type(type_) : ElementType::kInt64;
+    const Number start = load_number(lambda, captured);
+    const Number step = load_number(lambda + element_bytes(captured), captured);
+    if (start.floating) {
+      const Number increment = convert_number(Number::of(step.real * static_cast<double>(i)), captured);
+      return convert_number(Number::of(start.real + increment.real), captured);
+    }
+    return Number::of(static_cast<int64_t>(static_cast<uint64_t>(start.integer) +
+                                           static_cast<uint64_t>(step.integer) * static_cast<uint64_t>(i)));
+  }
+
+  // From both ends, so that the last element is exact.
+  Number linspace(const uint8_t* lambda, int64_t i) const {
+    const LinspaceLayout layout(element_bytes(type_));
+    const double start = load_number(lambda, type_).real, end = load_number(lambda + layout.end, type_).real,
+                 step = load_number(lambda + layout.step, operation_type(type_)).real;
+    const int64_t steps = load_number(lambda + layout.steps, ElementType::kInt64).integer,
+                  halfway = load_number(lambda + layout.halfway, ElementType::kInt64).integer;
+    const auto distance = static_cast<double>(i < halfway ? i : steps - i - 1);
+    const double offset = convert_number(Number::of(step * distance), operation_type(type_)).real;
+    return Number::of(i < halfway ? start + offset : end - offset);
+  }
+
+  Range range_;
   ElementType type_;
   bool long_index_;
 };
@@ -75,13 +108,23 @@ std::unique_ptr<Effect> make_index_effect(const KernelInfo& kernel, const Kernel
   const bool long_index = name.template_arguments[0] == "long";
   if (kernel.parameters[0].size != (long_index ? 8u : 4u)) return nullptr;
   const std::string_view lambda = name.template_arguments[1];
-  ElementType type = lambda.starts_with("at::native::arange_cuda_out(") ? dispatched_type(lambda) : ElementType::kNone;
-  if (type != ElementType::kNone) {
-    const uint32_t captured = is_floating(type) ? element_bytes(operation_type(type)) : 8;
-    if (kernel.parameters[1].size != 2 * captured + 8) type = ElementType::kNone;
+  Range range = Range::kUnknown;
+  ElementType type = ElementType::kNone;
+  uint32_t captured = 0;
+  constexpr std::string_view kFloatingLinspace =
+      "at::native::linspace_cuda_out(c10::Scalar const&, c10::Scalar const&, long, at::Tensor&)::{lambda()#2}::";
+  if (lambda.starts_with("at::native::arange_cuda_out(")) {
+    range = Range::kArange;
+    type = dispatched_type(lambda, kArangeTypes, std::size(kArangeTypes));
+    captured = 2 * (is_floating(type) ? element_bytes(operation_type(type)) : 8) + kLambdaPointer_bytes;
+  } else if (lambda.starts_with(kFloatingLinspace)) {
+    range = Range::kLinspace;
+    type = dispatched_type(lambda, kLinspaceTypes, std::size(kLinspaceTypes));
+    captured = LinspaceLayout(element_bytes(type)).bytes;
   }
+  if (type == ElementType::kNone || kernel.parameters[1].size != captured) range = Range::kUnknown;
   scalars->push_back({0, 0, 0, static_cast<uint16_t>(kernel.parameters[0].size)});
-  return std::make_unique<IndexEffect>(type, long_index);
+  return std::make_unique<IndexEffect>(range, type, long_index);
 }
 
 }  // namespace maya::device

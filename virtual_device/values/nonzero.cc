@@ -4,6 +4,11 @@
 //
 //   DeviceReduceSingleTileKernel<policy, transform_iterator<NonZeroOp<T>, const T*>, int*, ...>({const T*, op}, int*
 //   result, u64 count, plus, int start, identity)
+//   DeviceReduceKernel<policy, the same iterator, ...>({const T*, op}, int* parts, u64 count, shares, plus, identity),
+//   whose parts, one a block, DeviceReduceSingleTileKernel<policy, int*, int*, int, ...>(int* parts, int* result, int
+//   count, plus, int start, identity) then sums up
+//   DeviceScanInitKernel<state>(state, int tiles), DeviceCompactInitKernel<state, N*>(state, int tiles, N* selected):
+//   16 bytes at most for each tile and 32 more at the addresses of the state; selected = 0
 //   DeviceSelectSweepKernel<policy, counting_iterator<long>, transform_iterator<NonZeroOp<T>, const T*>, long*, int*,
 //   ...>(i64 first, {const T*, op}, long* result, int* selected, state, 1, 1, int count, int tiles, context, storage)
 //   write_indices<long>(long* result, long sizes[25], int dimensions, long count, long* total, long fill)
@@ -44,6 +49,7 @@ bool read_elements(const Memory& memory, Address address, uint64_t count, Elemen
          read_known(memory, address, count * element, bytes);
 }
 
+// The whole goes to the first of the results, one a block.
 class CountEffect : public Effect {
  public:
   explicit CountEffect(ElementType type) : type_(type) {}
@@ -51,18 +57,57 @@ class CountEffect : public Effect {
   void apply(const Launch& launch, Memory& memory) const override {
     const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
     const auto count = argument<uint64_t>(launch, 2);
+    const uint64_t blocks = std::max(launch.grid[0], 1u);
     std::vector<uint8_t> bytes;
     if (!memory.in_device_range(result)) return;
-    if (!read_elements(memory, source, count, type_, &bytes)) return forget(memory, result, sizeof(int32_t));
-    int32_t total = 0;
+    if (blocks > kMaximumComputed_bytes / sizeof(int32_t) || !read_elements(memory, source, count, type_, &bytes))
+      return forget(memory, result, blocks * sizeof(int32_t));
+    std::vector<int32_t> totals(blocks, 0);
     for (uint64_t i = 0; i < count; ++i)
-      total += load_number(bytes.data() + i * element_bytes(type_), type_).as_bool() ? 1 : 0;
-    write_result(memory, result, &total, sizeof(total));
+      totals[0] += load_number(bytes.data() + i * element_bytes(type_), type_).as_bool() ? 1 : 0;
+    write_result(memory, result, totals.data(), blocks * sizeof(int32_t));
     count_computed();
   }
 
  private:
   ElementType type_;
+};
+
+class SumPartsEffect : public Effect {
+ public:
+  void apply(const Launch& launch, Memory& memory) const override {
+    const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
+    const auto count = static_cast<uint64_t>(std::max(argument<int32_t>(launch, 2), 0));
+    std::vector<uint8_t> bytes;
+    if (!memory.in_device_range(result)) return;
+    if (!read_elements(memory, source, count, ElementType::kInt32, &bytes))
+      return forget(memory, result, sizeof(int32_t));
+    auto total = argument<uint32_t>(launch, 4);
+    for (uint64_t i = 0; i < count; ++i)
+      total += static_cast<uint32_t>(load_number(bytes.data() + 4 * i, ElementType::kInt32).integer);
+    write_result(memory, result, &total, sizeof(total));
+    count_computed();
+  }
+};
+
+// States of tiles, and a count that starts from zero.
+class TileStateEffect : public Effect {
+ public:
+  TileStateEffect(uint32_t state_bytes, uint32_t count_bytes) : state_bytes_(state_bytes), count_bytes_(count_bytes) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    constexpr uint64_t kTile_bytes = 16, kMoreTiles = 32;
+    const auto tiles = static_cast<uint64_t>(std::max(argument<int32_t>(launch, 1), 0));
+    for (uint32_t offset = 0; offset < state_bytes_; offset += 8)
+      forget(memory, argument<Address>(launch, 0, offset), (tiles + kMoreTiles) * kTile_bytes);
+    if (count_bytes_ == 0) return;
+    const auto selected = argument<Address>(launch, 2);
+    const int64_t zero = 0;
+    if (memory.in_device_range(selected)) write_result(memory, selected, &zero, count_bytes_);
+  }
+
+ private:
+  uint32_t state_bytes_, count_bytes_;
 };
 
 class ListEffect : public Effect {
@@ -147,12 +192,33 @@ std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const Kern
   if (function == "at::native::(anonymous namespace)::write_indices" && arguments.size() == 1 &&
       arguments[0] == "long" && has_sizes(kernel, 6, {8, 200, 4, 8, 8, 8}))
     return std::make_unique<WriteIndicesEffect>(make_pointer_effect(kernel, name, scalars));
-  if (!function.starts_with(kCub) || arguments.size() < 4) return nullptr;
+  if (!function.starts_with(kCub)) return nullptr;
   function.remove_prefix(kCub.size());
+  if (function == "scan::DeviceScanInitKernel" || function == "scan::DeviceCompactInitKernel") {
+    const bool counts = function == "scan::DeviceCompactInitKernel";
+    const uint32_t state = kernel.parameters.empty() ? 0 : kernel.parameters[0].size;
+    const uint32_t count = !counts || arguments.size() != 2 ? 0
+                           : arguments[1] == "int*"         ? 4
+                           : arguments[1] == "long*"        ? 8
+                                                            : 0;
+    if ((counts && count == 0) || state == 0 || state % 8 != 0 || !has_sizes(kernel, counts ? 3 : 2, {0, 4}))
+      return nullptr;
+    make_pointer_effect(kernel, name, scalars);
+    return std::make_unique<TileStateEffect>(state, count);
+  }
+  if (arguments.size() < 5) return nullptr;
   if (function == "reduce::DeviceReduceSingleTileKernel" && arguments[2] == "int*") {
     const ElementType type = tested_type(arguments[1]);
     if (is_computable(type) && has_sizes(kernel, 6, {16, 8, 8, 1, 4, 1})) made = std::make_unique<CountEffect>(type);
-  } else if (function == "select::DeviceSelectSweepKernel" && arguments.size() >= 5 &&
+    if (arguments[1] == "int*" && arguments[4] == "cuda::std::__4::plus<void>" &&
+        has_sizes(kernel, 6, {8, 8, 4, 1, 4, 1}))
+      made = std::make_unique<SumPartsEffect>();
+  } else if (function == "reduce::DeviceReduceKernel") {
+    const ElementType type = tested_type(arguments[1]);
+    if (is_computable(type) && arguments[3] == "cuda::std::__4::plus<void>" && arguments[4] == "int" &&
+        has_sizes(kernel, 6, {16, 8, 8, 72, 1, 1}))
+      made = std::make_unique<CountEffect>(type);
+  } else if (function == "select::DeviceSelectSweepKernel" &&
              template_base(arguments[1]).ends_with("::counting_iterator") && arguments[3] == "long*" &&
              arguments[4] == "int*") {
     const ElementType type = tested_type(arguments[2]);

@@ -1,0 +1,196 @@
+// CUB's sort of one tile (public header cub/device/dispatch/kernels/kernel_radix_sort.cuh):
+// DeviceRadixSortSingleTileKernel<policy, order, K, V, u64, identity>(const K* keys, K* sorted keys, const V* values,
+// V* sorted values, u64 count, int first bit, int end bit, identity), stable, by those bits of a key that grow with it.
+// And PyTorch's sum of rows by sorted indices (public source ATen/native/cuda/Indexing.cu), which follows it:
+// indexing_backward_kernel_stride_1, _small_stride<T>(i64* sorted indices, i64* places, T* rows, T* result, i64 count,
+// row size, row size in front, outer size, bool adds).
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <numeric>
+
+#include "virtual_device/values/effect.h"
+#include "virtual_device/values/number.h"
+
+namespace maya::device {
+
+namespace {
+
+bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
+  if (kernel.parameters.size() != sizes.size()) return false;
+  size_t i = 0;
+  for (const uint32_t size : sizes)
+    if (kernel.parameters[i++].size != size) return false;
+  return true;
+}
+
+ElementType key_type(std::string_view name) {
+  if (name == "__half") return ElementType::kFloat16;
+  if (name == "__nv_bfloat16") return ElementType::kBfloat16;
+  return element_type(name);
+}
+
+struct RadixLayout {
+  ElementType key = ElementType::kNone;
+  uint32_t value_bytes = 0;  // 0: keys alone
+  bool descending = false;
+};
+
+class RadixSortEffect : public ComputedEffect {
+ public:
+  RadixSortEffect(const RadixLayout& layout, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), layout_(layout) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    const auto keys = argument<Address>(launch, 0), sorted_keys = argument<Address>(launch, 1),
+               values = argument<Address>(launch, 2), sorted_values = argument<Address>(launch, 3);
+    const auto count = argument<uint64_t>(launch, 4);
+    const auto first = argument<int32_t>(launch, 5), end = argument<int32_t>(launch, 6);
+    const uint64_t width = element_bytes(layout_.key);
+    if (!memory.in_device_range(keys) || !memory.in_device_range(sorted_keys) || !memory.maybe_known(keys) ||
+        count > kMaximumComputed_bytes / std::max<uint64_t>(width, layout_.value_bytes) || first < 0 || end <= first ||
+        end > static_cast<int32_t>(8 * width))
+      return false;
+    std::vector<uint8_t> key_bytes, value_bytes;
+    if (!read_known(memory, keys, count * width, &key_bytes)) return false;
+    // Values that are not given are the order itself.
+    if (layout_.value_bytes != 0 && !read_known(memory, values, count * layout_.value_bytes, &value_bytes))
+      return false;
+    std::vector<uint64_t> ranks(count);
+    const uint64_t mask = end - first == 64 ? ~uint64_t{0} : (uint64_t{1} << (end - first)) - 1;
+    for (uint64_t i = 0; i < count; ++i) ranks[i] = rank(key_bytes.data() + i * width) >> first & mask;
+    std::vector<uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return layout_.descending ? ranks[a] > ranks[b] : ranks[a] < ranks[b];
+    });
+    std::vector<uint8_t> out_keys(key_bytes.size()), out_values(value_bytes.size());
+    for (uint64_t i = 0; i < count; ++i) {
+      std::memcpy(out_keys.data() + i * width, key_bytes.data() + order[i] * width, width);
+      if (layout_.value_bytes != 0)
+        std::memcpy(out_values.data() + i * layout_.value_bytes, value_bytes.data() + order[i] * layout_.value_bytes,
+                    layout_.value_bytes);
+    }
+    if (write_result(memory, sorted_keys, out_keys.data(), out_keys.size()) != MemoryStatus::kOk) return false;
+    if (layout_.value_bytes != 0 &&
+        write_result(memory, sorted_values, out_values.data(), out_values.size()) != MemoryStatus::kOk)
+      return false;
+    count_computed();
+    return true;
+  }
+
+ private:
+  // Bits of a key as an unsigned number that grows with it; zeros of both signs are the same.
+  uint64_t rank(const uint8_t* key) const {
+    uint64_t bits = 0;
+    const uint32_t width = element_bytes(layout_.key);
+    std::memcpy(&bits, key, width);
+    const uint64_t sign = uint64_t{1} << (8 * width - 1);
+    const uint64_t all = sign | (sign - 1);
+    if (is_floating(layout_.key)) {
+      if (bits == sign) bits = 0;
+      return (bits & sign) != 0 ? ~bits & all : bits | sign;
+    }
+    const bool is_signed = layout_.key == ElementType::kInt8 || layout_.key == ElementType::kInt16 ||
+                           layout_.key == ElementType::kInt32 || layout_.key == ElementType::kInt64;
+    return is_signed ? bits ^ sign : bits;
+  }
+
+  RadixLayout layout_;
+};
+
+class RowSumEffect : public ComputedEffect {
+ public:
+  RowSumEffect(ElementType type, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), type_(type) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    const auto result = argument<Address>(launch, 3);
+    const auto count = argument<uint64_t>(launch, 4), row = argument<uint64_t>(launch, 5),
+               outer = argument<uint64_t>(launch, 7);
+    const uint64_t element = element_bytes(type_);
+    if (!memory.in_device_range(result) || !memory.maybe_known(result) || outer != 1 || count == 0 || row == 0 ||
+        count > kMaximumComputed_bytes / 8 || row > kMaximumComputed_bytes / element / count)
+      return false;
+    std::vector<uint8_t> sorted, places, rows, sums;
+    if (!read_known(memory, argument<Address>(launch, 0), 8 * count, &sorted) ||
+        !read_known(memory, argument<Address>(launch, 1), 8 * count, &places) ||
+        !read_known(memory, argument<Address>(launch, 2), count * row * element, &rows))
+      return false;
+    uint64_t largest = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+      if (at(places, i) >= count || at(sorted, i) > kMaximumComputed_bytes) return false;
+      largest = std::max(largest, at(sorted, i));
+    }
+    if (!read_known(memory, result, (largest + 1) * row * element, &sums)) return false;
+    const bool adds = argument<uint8_t>(launch, 8) != 0;
+    for (uint64_t begin = 0, end = 0; begin < count; begin = end) {
+      const uint64_t target = at(sorted, begin);
+      for (end = begin; end < count && at(sorted, end) == target; ++end) continue;
+      for (uint64_t k = 0; k < row; ++k) {
+        uint8_t* sum = sums.data() + (target * row + k) * element;
+        Number total = load_number(sum, type_);
+        if (!adds) total = total.floating ? Number::of(0.0) : Number::of(int64_t{0});
+        for (uint64_t i = begin; i < end; ++i) {
+          const Number term = load_number(rows.data() + (at(places, i) * row + k) * element, type_);
+          total = total.floating ? Number::of(total.real + term.real)
+                                 : Number::of(static_cast<int64_t>(static_cast<uint64_t>(total.integer) +
+                                                                   static_cast<uint64_t>(term.integer)));
+        }
+        store_number(total, type_, sum);
+      }
+    }
+    if (write_result(memory, result, sums.data(), sums.size()) != MemoryStatus::kOk) return false;
+    count_computed();
+    return true;
+  }
+
+ private:
+  static uint64_t at(const std::vector<uint8_t>& bytes, uint64_t i) {
+    uint64_t value;
+    std::memcpy(&value, bytes.data() + 8 * i, sizeof(value));
+    return value;
+  }
+
+  ElementType type_;
+};
+
+}  // namespace
+
+std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const KernelName& name,
+                                               std::vector<ScalarSlot>* scalars) {
+  const auto& arguments = name.template_arguments;
+  std::string_view function = name.function;
+  if (function == "at_cuda_detail::cub::detail::radix_sort::DeviceRadixSortSingleTileKernel" && arguments.size() == 6 &&
+      has_sizes(kernel, {8, 8, 8, 8, 8, 4, 4, 1})) {
+    RadixLayout layout;
+    layout.key = key_type(arguments[2]);
+    layout.descending = arguments[1].ends_with(")1");
+    if (!layout.descending && !arguments[1].ends_with(")0")) return nullptr;
+    if (!is_computable(layout.key)) return nullptr;
+    constexpr std::string_view kOpaque = "at::cuda::cub::detail::OpaqueType<";
+    if (arguments[3].starts_with(kOpaque)) {
+      const char* begin = arguments[3].data() + kOpaque.size();
+      std::from_chars(begin, arguments[3].data() + arguments[3].size(), layout.value_bytes);
+      if (layout.value_bytes == 0) return nullptr;
+    } else if (!arguments[3].ends_with("::NullType")) {
+      layout.value_bytes = element_bytes(element_type(arguments[3]));
+      if (layout.value_bytes == 0) return nullptr;
+    }
+    return std::make_unique<RadixSortEffect>(layout, make_pointer_effect(kernel, name, scalars));
+  }
+  for (const std::string_view prefix : {"at::native::", "(anonymous namespace)::"})
+    if (function.starts_with(prefix)) function.remove_prefix(prefix.size());
+  if ((function == "indexing_backward_kernel_stride_1" || function == "indexing_backward_kernel_small_stride") &&
+      arguments.size() == 1 && has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 8, 1})) {
+    const ElementType type = element_type(arguments[0]);
+    // Only elements that add up in any order; sums of bool are no sums.
+    if (!is_computable(type) || type == ElementType::kBool) return nullptr;
+    return std::make_unique<RowSumEffect>(type, make_pointer_effect(kernel, name, scalars));
+  }
+  return nullptr;
+}
+
+}  // namespace maya::device
