@@ -63,6 +63,11 @@ cublasStatus_t run_with_result(cublasHandle_t handle, const VectorCall& call, st
   if (call.elements > 0) {
     if (const cublasStatus_t status = record_call(handle, call, reads, bytes, writes); status != CUBLAS_STATUS_SUCCESS)
       return status;
+  } else if (!host) {
+    // The result of an empty vector is zero.
+    const auto fill = MAYA_DRIVER(cuMemsetD8Async);
+    if (fill == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+    return status_of(fill(reinterpret_cast<CUdeviceptr>(result), 0, bytes, handle->cu_stream()));
   }
   if (!host) return CUBLAS_STATUS_SUCCESS;
   const auto synchronize = MAYA_DRIVER(cuStreamSynchronize);

@@ -92,6 +92,10 @@ CUresult copy_2d(const CUDA_MEMCPY2D* copy) {
   fake().copies.push_back(*copy);
   return CUDA_SUCCESS;
 }
+CUresult fill_async(CUdeviceptr address, unsigned char value, size_t bytes, CUstream) {
+  fake().memory[address].assign(bytes, static_cast<char>(value));
+  return CUDA_SUCCESS;
+}
 CUresult copy_2d_async(const CUDA_MEMCPY2D* copy, CUstream) { return copy_2d(copy); }
 
 }  // namespace
@@ -124,6 +128,7 @@ void* driver_symbol(const char* name) {
       {"cuCtxPopCurrent_v2", reinterpret_cast<void*>(&test::pop)},
       {"cuMemFree_v2", reinterpret_cast<void*>(&test::memory_free)},
       {"cuStreamSynchronize", reinterpret_cast<void*>(&test::stream_synchronize)},
+      {"cuMemsetD8Async", reinterpret_cast<void*>(&test::fill_async)},
       {"cuMemcpy2D_v2", reinterpret_cast<void*>(&test::copy_2d)},
       {"cuMemcpy2DAsync_v2", reinterpret_cast<void*>(&test::copy_2d_async)},
   };

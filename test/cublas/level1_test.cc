@@ -64,6 +64,14 @@ TEST_CASE_METHOD(HandleFixture, "Results in device memory become unknown, withou
   CHECK(fake().last().writes == std::vector<MemoryRange>{range(device<double>(512), 8)});
 }
 
+TEST_CASE_METHOD(HandleFixture, "The result of empty vectors in device memory is zero") {
+  cublasSetPointerMode_v2(handle, CUBLAS_POINTER_MODE_DEVICE);
+  float* result = upload<float>(512, {42});
+  REQUIRE(cublasSdot_v2(handle, 0, device<float>(0), 1, device<float>(256), 1, result) == CUBLAS_STATUS_SUCCESS);
+  CHECK(fake().memory[reinterpret_cast<CUdeviceptr>(result)] == std::vector<char>(4, 0));
+  CHECK(fake().recorded.empty());
+}
+
 TEST_CASE_METHOD(HandleFixture, "Forms with explicit types") {
   REQUIRE(cublasAxpyEx(handle, 4, &one, CUDA_R_32F, device<char>(0), CUDA_R_16F, 1, device<char>(256), CUDA_R_16F, 1,
                        CUDA_R_32F) == CUBLAS_STATUS_SUCCESS);

@@ -1,0 +1,29 @@
+"""Known values through small kernels (design.md section 3): what PyTorch's operations give on a device must be what they give on the CPU, over types and shapes.
+
+A wrong value anywhere is a defect. An unknown one, which reads as zero, is allowed by design, but not for the operations here: all of them are computed.
+"""
+import json
+import pathlib
+import unittest
+
+import harness
+
+PROGRAM = pathlib.Path(__file__).with_name("values_program.py")
+
+
+class Values(harness.EndToEnd):
+    def test_operations(self):
+        run = self.run_program("maya-run", PROGRAM, timeout=300)
+        self.assertEqual(run.status, 0, run.explain())
+        report = json.loads(run.out)
+        right = sum(entry["right"] for entry in report.values())
+        wrong = {name: entry["places"] for name, entry in report.items() if entry["wrong"]}
+        unknown = {name: entry["places"] for name, entry in report.items() if entry["unknown"]}
+        print(f"\n{len(report)} operations, {right} results right")
+        self.assertEqual(wrong, {})
+        self.assertEqual(unknown, {})
+        self.assertGreater(right, 10000)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
