@@ -17,6 +17,7 @@ struct ThreadState {
   bool seen = false;
   uint64_t return_ns = 0;        // of its last call, on the trace's clock
   uint32_t calls_of_others = 0;  // since then
+  uint32_t graph_packets = 0;    // still to come of the graph that it launched
 };
 
 // When the call returned, as recorded: at once but for Maya's own time, or as measured on a real device.
@@ -85,6 +86,14 @@ HostGaps recorded_gaps(const trace::LoadedTrace& trace) {
   for (size_t i = 0; i < count; ++i) {
     const trace::Event& event = trace.events[i];
     ThreadState& thread = threads[event.thread];
+    if (thread.graph_packets != 0) {
+      // A part of the launch of a graph: no call, and no gap. Maya took until the last one.
+      --thread.graph_packets;
+      thread.return_ns = std::max(thread.return_ns, return_of(event));
+      continue;
+    }
+    if (event.kind == EventKind::kGraphLaunch && trace.graph_launches[event.index].nodes_follow())
+      thread.graph_packets = trace.graph_launches[event.index].nodes();
     uint64_t from_ns = thread.seen ? thread.return_ns : first_ns;
     const uint64_t others = thread.seen ? total_calls - calls_before[event.thread] : total_calls;
     if (others >= kHandOff_calls) {

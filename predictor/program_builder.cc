@@ -40,6 +40,7 @@ class Builder {
       call.gap_ns = whole_ns(static_cast<double>(gaps_.gap_ns[i]) * host_scale_);
       call.after = gaps_.after[i];
       fill_in(i, &call);
+      follow_graph(trace_.events[i], &call);
       if (trace_.events[i].call_ns != 0) measured_call(trace_.events[i], &call);
       program_.calls.push_back(call);
     }
@@ -131,9 +132,8 @@ class Builder {
         call->cost_ns = whole_ns(target_.launch_host_ns);
         break;
       case EventKind::kGraphLaunch:
-        call->cost_ns = whole_ns(target_.launch_host_ns);
-        if (trace_.graph_launches[event.index].nodes_follow())
-          graph_nodes_left_[event.thread] = {trace_.graph_launches[event.index].nodes(), true};
+        call->cost_ns = host_costs::kGraphLaunch_ns +
+                        host_costs::kGraphLaunchPerNode_ns * trace_.graph_launches[event.index].nodes();
         break;
       case EventKind::kAllocation: {
         const proto::Allocation::Kind kind = trace_.allocations[event.index].kind();
@@ -155,6 +155,22 @@ class Builder {
       default:
         break;
     }
+  }
+
+  // What follows the launch of a graph was enqueued by it: it costs no host time of its own, and blocks nobody.
+  void follow_graph(const trace::Event& event, HostCall* call) {
+    if (event.kind == EventKind::kGraphLaunch) {
+      const proto::GraphLaunch& launch = trace_.graph_launches[event.index];
+      graph_packets_left_[event.thread] = {launch.nodes_follow() ? launch.nodes() : 0, {}};
+      return;
+    }
+    const auto graph = graph_packets_left_.find(event.thread);
+    if (graph == graph_packets_left_.end() || graph->second.packets == 0) return;
+    --graph->second.packets;
+    call->cost_ns = call->return_ns = 0;
+    call->blocks = false;
+    const bool is_first = call->kind == CallKind::kEnqueue && graph->second.streams.insert(call->stream).second;
+    if (call->kind == CallKind::kEnqueue && !is_first) call->queued_gap_ns = host_costs::kGraphNodeGap_ns;
   }
 
   // Host time as measured: all of it before a call that only enqueues returns, after the wait of one that waits.
@@ -188,10 +204,6 @@ class Builder {
     const bool is_copy = event.kind == EventKind::kCopy || event.kind == EventKind::kFill;
     const bool after_copy = std::exchange(last_is_copy_[call->stream], is_copy);
     if (is_copy && after_copy) call->queued_gap_ns = copy_gap_ns_;
-    const auto graph = graph_nodes_left_.find(event.thread);
-    if (graph == graph_nodes_left_.end() || graph->second.nodes == 0) return;
-    --graph->second.nodes;
-    if (!std::exchange(graph->second.is_first, false)) call->queued_gap_ns = host_costs::kGraphNodeGap_ns;
   }
 
   void event_call(uint32_t i, HostCall* call) {
@@ -251,12 +263,12 @@ class Builder {
   double host_scale_;
   Program program_;
   Indices threads_, streams_, devices_;
-  struct GraphNodes {
-    uint32_t nodes = 0;  // still to come
-    bool is_first = true;
+  struct GraphLeft {
+    uint32_t packets = 0;                  // still to come
+    std::unordered_set<uint32_t> streams;  // that have had work of the graph
   };
-  std::unordered_map<uint32_t, GraphNodes> graph_nodes_left_;  // by thread of the trace
-  std::unordered_map<uint32_t, bool> last_is_copy_;            // by stream
+  std::unordered_map<uint32_t, GraphLeft> graph_packets_left_;  // by thread of the trace
+  std::unordered_map<uint32_t, bool> last_is_copy_;             // by stream
   uint64_t copy_gap_ns_ = 0;
   Indices records_;  // by event id: the call that recorded it last
 };
