@@ -56,7 +56,7 @@ struct UserOperation {
 };
 
 struct Communicator {
-  enum class State { kStarting, kReady, kFinalized, kRevoked, kEnded };
+  enum class State { kStarting, kReady, kSuspended, kFinalized, kRevoked, kEnded };
 
   Identity identity;
   Identity grow_identity;  // made by ncclCommGetUniqueId and not used yet; guarded by engine_mutex()
@@ -83,6 +83,7 @@ struct Communicator {
 
   // Device memory (device_memory.cc guards it).
   std::atomic<uint64_t> charged_bytes{0};
+  std::atomic<uint64_t> suspended_bytes{0};
   bool shares_memory = false;  // split with splitShare: it uses its parent's connections
   bool ring_connected = false;
   std::set<int> send_connected, receive_connected;

@@ -132,4 +132,17 @@ void release_communicator(Communicator& c) {
   c.charged_bytes = 0;
 }
 
+void suspend_memory(Communicator& c) {
+  std::lock_guard<std::mutex> lock(charge_mutex);
+  c.suspended_bytes = c.charged_bytes.exchange(0);
+  shim::driver()->charge_communicator(c.device, c.suspended_bytes, 0, "ncclCommSuspend");
+}
+
+ncclResult_t resume_memory(Communicator& c) {
+  std::lock_guard<std::mutex> lock(charge_mutex);
+  const ncclResult_t result = charge(c, c.suspended_bytes, "ncclCommResume");
+  if (result == ncclSuccess) c.suspended_bytes = 0;
+  return result;
+}
+
 }  // namespace maya::nccl

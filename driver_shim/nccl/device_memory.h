@@ -17,5 +17,8 @@ int nodes_of(const Communicator& communicator, const CollectiveCall& call);
 ncclResult_t charge_communicator(Communicator& communicator, const char* api);
 ncclResult_t charge_for(Communicator& communicator, const CollectiveCall& call);
 void release_communicator(Communicator& communicator);
+// ncclCommSuspend and ncclCommResume: everything that was charged is given back, or charged again.
+void suspend_memory(Communicator& communicator);
+ncclResult_t resume_memory(Communicator& communicator);
 
 }  // namespace maya::nccl

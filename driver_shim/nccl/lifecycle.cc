@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "driver_shim/common/current_context.h"
 #include "driver_shim/nccl/announced.h"
 #include "driver_shim/nccl/device_memory.h"
 
@@ -135,6 +136,8 @@ ncclResult_t ready(ncclComm_t comm, const char* api) {
     case Communicator::State::kStarting:
       if (error != ncclInProgress) return failed(error, c.error_text_copy());
       return failed(ncclInvalidArgument, name + ": the communicator's previous operation has not returned ncclSuccess");
+    case Communicator::State::kSuspended:
+      return failed(ncclInvalidUsage, name + ": the communicator is suspended");
     case Communicator::State::kFinalized:
       return failed(ncclInvalidUsage, name + ": the communicator was finalized");
     case Communicator::State::kRevoked:
@@ -188,7 +191,9 @@ void retire(ncclComm_t comm) {
 ncclResult_t current_device(int* device, const char* api) {
   if (shim::driver() == nullptr || MAYA_DRIVER(cuCtxGetDevice) == nullptr)
     return failed(ncclUnhandledCudaError, std::string(api) + ": no driver");
-  const CUresult status = MAYA_DRIVER(cuCtxGetDevice)(device);
+  CUcontext context = nullptr;
+  CUresult status = shim::make_context_current(&context);
+  if (status == CUDA_SUCCESS) status = MAYA_DRIVER(cuCtxGetDevice)(device);
   return status == CUDA_SUCCESS
              ? ncclSuccess
              : failed(ncclUnhandledCudaError,
@@ -292,6 +297,26 @@ MAYA_NCCL(ncclCommRevoke, ncclComm_t comm, int flags) {
   std::lock_guard<std::mutex> lock(engine_mutex());
   drop_calls(c);
   c.state.store(Communicator::State::kRevoked);
+  return ncclSuccess;
+}
+
+MAYA_NCCL(ncclCommSuspend, ncclComm_t comm, int flags) {
+  if (const ncclResult_t result = ready(comm, "ncclCommSuspend"); result != ncclSuccess) return result;
+  if (flags != NCCL_SUSPEND_MEM)
+    return failed(ncclInvalidArgument, "ncclCommSuspend: invalid flags " + std::to_string(flags));
+  finish_calls(comm->communicator);
+  suspend_memory(*comm->communicator);
+  comm->communicator->state.store(Communicator::State::kSuspended);
+  return ncclSuccess;
+}
+
+MAYA_NCCL(ncclCommResume, ncclComm_t comm) {
+  if (!valid(comm, "ncclCommResume")) return ncclInvalidArgument;
+  Communicator& c = *comm->communicator;
+  if (c.state.load() != Communicator::State::kSuspended)
+    return failed(ncclInvalidUsage, "ncclCommResume: the communicator is not suspended");
+  if (const ncclResult_t result = resume_memory(c); result != ncclSuccess) return result;
+  c.state.store(Communicator::State::kReady);
   return ncclSuccess;
 }
 

@@ -63,13 +63,16 @@ MAYA_NCCL_EXPORT const char* ncclGetLastError(ncclComm_t) { return last_error();
 MAYA_NCCL(ncclCommMemStats, ncclComm_t comm, ncclCommMemStat_t kind, uint64_t* value) {
   if (!valid(comm, "ncclCommMemStats")) return ncclInvalidArgument;
   if (value == nullptr) return failed(ncclInvalidArgument, "ncclCommMemStats: value is null");
+  const Communicator& c = *comm->communicator;
   switch (kind) {
     case ncclStatGpuMemSuspended:
-      *value = 0;
+      *value = c.state.load() == Communicator::State::kSuspended ? 1 : 0;
       return ncclSuccess;
     case ncclStatGpuMemSuspend:
+      *value = c.charged_bytes + c.suspended_bytes;
+      return ncclSuccess;
     case ncclStatGpuMemTotal:
-      *value = comm->communicator->charged_bytes;
+      *value = c.charged_bytes;
       return ncclSuccess;
     case ncclStatGpuMemPersist:
       *value = 0;

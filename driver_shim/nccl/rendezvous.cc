@@ -162,6 +162,12 @@ void Rendezvous::stop_serving() {
   listener_ = -1;
 }
 
+// The rank that served the meeting place may be the one that is gone.
+void Rendezvous::clean_up() const {
+  const FolderLock lock(identity_.folder);
+  if (lock.held()) lock.sweep();
+}
+
 // Under the folder's lock: connects to the rank that came first, or becomes it.
 ncclResult_t Rendezvous::meet() {
   FolderLock lock(identity_.folder);
@@ -282,9 +288,14 @@ ncclResult_t Rendezvous::progress() {
     else if (!area_->alive(rank))
       dead.push_back(rank);
   }
-  if (area_ != nullptr && area_->given_up())
+  if (area_ != nullptr && area_->given_up()) {
+    clean_up();
     return fail(ncclRemoteError, "another rank gave up making the communicator");
-  if (!dead.empty()) return fail(ncclRemoteError, "rank " + list_of(dead) + " ended while the communicator was made");
+  }
+  if (!dead.empty()) {
+    clean_up();
+    return fail(ncclRemoteError, "rank " + list_of(dead) + " ended while the communicator was made");
+  }
   if (monotonic_ns() > deadline_ns_)
     return fail(ncclSystemError, "of the " + std::to_string(ranks_) + " ranks of a communicator, rank " +
                                      list_of(missing) +

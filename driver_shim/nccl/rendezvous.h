@@ -58,6 +58,7 @@ class Rendezvous {
   void serve();
   void stop_serving();
   void hang_up();
+  void clean_up() const;
 
   const Identity identity_;
   const int ranks_, rank_, world_rank_, device_;
