@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "cli/common.h"
+#include "predictor/collective_file.h"
 #include "predictor/core/operation_columns.h"
 #include "predictor/json_writer.h"
 #include "predictor/nearest.h"
@@ -27,6 +28,7 @@ struct Arguments {
   std::string input = "-";
   std::string table;
   std::string cluster;
+  std::string collectives;
   bool sustained = false;
   bool json = false;
   bool families = false;
@@ -187,6 +189,14 @@ int run(const Arguments& arguments) {
     }
     estimator.set_cluster(&cluster);
   }
+  maya::CollectiveTable collectives;
+  if (!arguments.collectives.empty()) {
+    if (const auto failure = maya::predictor::read_collective_table(arguments.collectives, &collectives)) {
+      maya::cli::complain(kTool, failure.text);
+      return maya::cli::kInput;
+    }
+    estimator.set_collectives(&collectives);
+  }
   if (arguments.input == "-") return estimate_table(arguments, *family, estimator, std::cin);
   std::ifstream file(arguments.input);
   if (!file) {
@@ -210,6 +220,8 @@ int main(int argc, char** argv) {
   app.add_option("--table", arguments.table, "Learned table of the device; default: the one that came with Maya");
   app.add_option("--cluster", arguments.cluster,
                  "Cluster that collectives run on, by name or description file; default: the usual one of the device");
+  app.add_option("--collectives", arguments.collectives,
+                 "Timings of collectives by maya-train --collectives; default: those that came with Maya");
   app.add_flag("--sustained", arguments.sustained,
                "At the power limit, as in a training run; default: in a short burst, as kernels are measured");
   app.add_flag("--json", arguments.json, "Write JSON");

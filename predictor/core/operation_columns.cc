@@ -59,9 +59,8 @@ constexpr FamilyColumns kFamilies[] = {
     {"convolution", kConvolutionRequired, kConvolutionOptional,
      "height, width: of the input; direction: forward, backward_data, backward_filter; stride, groups: 1; pad: 0"},
     {"collective", kCollectiveRequired, kCollectiveOptional,
-     "operation: all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, send; bytes: nccl-tests' size, "
-     "for all_gather and "
-     "reduce_scatter the larger buffer"},
+     "operation: all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, gather, scatter, send; bytes: "
+     "nccl-tests' size, the larger of a rank's two buffers"},
     {"sort", kRowsRequired, kRowsOptional, kRowsNote},
     {"random", kRowsRequired, kRowsOptional, kRowsNote},
     {"pooling", kRowsRequired, kRowsOptional, kRowsNote},

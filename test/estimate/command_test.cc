@@ -125,3 +125,24 @@ TEST_CASE("A table that cannot be used ends with status 3 and names the line") {
 TEST_CASE("A full disk ends with status 4") { CHECK(run("--families >/dev/full", "").status == 4); }
 
 }  // namespace
+
+TEST_CASE("Collectives run on the cluster that is named") {
+  const std::string rows = "operation,bytes,ranks,nodes\nall_gather,1073741824,64,8\n";
+  const auto time_of = [&](const std::string& options) {
+    const Result result = run("--device a100-sxm-40 --family collective " + options, rows);
+    INFO(result.output);
+    REQUIRE(result.status == 0);
+    const std::string line = "all_gather,1073741824,64,8,";
+    const size_t at = result.output.find(line);
+    REQUIRE(at != std::string::npos);
+    return std::stod(result.output.substr(at + line.size()));
+  };
+  // 7/8 of 1 GiB enters each node at 50 GB/s (p4d: 4 x 100 Gb/s) and at 200 GB/s (8 x 200 Gb/s).
+  CHECK(time_of("--cluster p4d") > 1073741824 * 7.0 / 8 / 50e9 * 1e6);
+  CHECK(time_of("--cluster dgx-a100-40") > 1073741824 * 7.0 / 8 / 200e9 * 1e6);
+  CHECK(time_of("--cluster p4d") > 2 * time_of(""));
+  CHECK(time_of("--cluster dgx-a100-40") == time_of(""));
+  const Result unknown = run("--family collective --cluster nowhere", rows);
+  CHECK(unknown.status == 2);
+  CHECK(unknown.output.find("unknown cluster: nowhere; known are dgx-h100, ") != std::string::npos);
+}

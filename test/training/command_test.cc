@@ -98,3 +98,42 @@ TEST_CASE("Wrong use and wrong input end in one line and a documented status") {
   const Result few = run(train + "--data " + folder.path() + "/few");
   CHECK(few.output.find("softmax: 1 rows, at least 4 are needed") != std::string::npos);
 }
+
+// All-gather of L40S cards over PCIe at a made-up 5 us plus bytes over 4 GB/s.
+TEST_CASE("Timings of collectives become a table that estimates use") {
+  const ScratchFolder folder;
+  std::string csv = "device,operation,bytes,ranks,time_us\n";
+  for (int shift = 9; shift < 29; ++shift)
+    csv += "l40s,all_gather," + std::to_string(1 << shift) + ",4," + std::to_string(5 + (1 << shift) / 4e3) + "\n";
+  folder.write("data/collective.csv", csv);
+  const std::string table = folder.path() + "/collectives.txt";
+  const Result trained = run("maya-train --collectives --data " + folder.path() + "/data --out " + table);
+  INFO(trained.output);
+  REQUIRE(trained.status == 0);
+  CHECK(trained.output.find("l40s-pcie") != std::string::npos);
+  folder.write("shapes.csv", "operation,bytes,ranks\nall_gather,4194304,4\nall_gather,6000000,4\n");
+  const Result estimated = run("maya-estimate --device l40s --family collective --collectives " + table + " --input " +
+                               folder.path() + "/shapes.csv");
+  INFO(estimated.output);
+  REQUIRE(estimated.status == 0);
+  CHECK(estimated.output.find("4194304,4,1053.58") != std::string::npos);  // 5 + 4 MiB / 4 GB/s = 1053.576 us
+  CHECK(estimated.output.find(",measured\n") != std::string::npos);
+  CHECK(estimated.output.find("6000000,4,15") != std::string::npos);  // 1505 us
+  CHECK(estimated.output.find(",interpolated\n") != std::string::npos);
+}
+
+TEST_CASE("Collectives that cannot be learned from end in one line") {
+  const ScratchFolder folder;
+  const std::string empty = folder.write("data/collective.csv", "device,operation,bytes,ranks,time_us\n");
+  const Result none = run("maya-train --collectives --data " + empty);
+  CHECK(none.status == 3);
+  CHECK(none.output == "maya-train: no timings of collectives that a model can learn from\n");
+  CHECK(run("maya-train --collectives").status == 2);
+  CHECK(run("maya-train --data " + empty).output == "maya-train: no device; give --device, or --collectives\n");
+  const std::string damaged = folder.write("collectives.txt", "collectives 1\nnonsense\n");
+  const std::string shapes = folder.write("shapes.csv", "operation,bytes,ranks\nall_gather,1,4\n");
+  const Result refused = run("maya-estimate --family collective --collectives " + damaged + " --input " + shapes);
+  CHECK(refused.status == 3);
+  CHECK(one_line(refused.output));
+  CHECK(refused.output.find("line 2: expected fabric") != std::string::npos);
+}

@@ -134,8 +134,8 @@ TEST_CASE("Parameters are read by device, and replace fitted ones") {
   CHECK(std::string(parameters[0].name) == "gemm.tf32");
   CHECK(parameters[0].value == 1.25);
   CHECK(parameters[1].value == 0.5);
-  for (const char* bad :
-       {"h100-sxm gemm.tf32", "h100-sxm gemm.tf32 fast", "h100-sxm gemm.tf32 1 2", "h100-sxm a nan"}) {
+  for (const char* bad : {"h100-sxm gemm.tf32", "h100-sxm gemm.tf32 fast", "h100-sxm gemm.tf32 1 2 3",
+                          "h100-sxm gemm.tf32 1 -2", "h100-sxm a nan"}) {
     CHECK_FALSE(
         read_parameters(folder.write("bad.txt", std::string("\n") + bad + "\n"), "h100-sxm", &parameters, &error));
     CHECK(error.find("line 2") != std::string::npos);
