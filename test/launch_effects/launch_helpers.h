@@ -82,7 +82,8 @@ class TestKernel {
     behavior_ = device::classify(info_);
   }
 
-  void launch(Memory& memory, std::vector<Parameter> parameters, uint32_t grid = 1, uint32_t block = 128) const {
+  void launch(Memory& memory, std::vector<Parameter> parameters, uint32_t grid = 1, uint32_t block = 128,
+              uint32_t grid_y = 1) const {
     REQUIRE(parameters.size() == info_.parameters.size());
     std::vector<void*> arguments;
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -93,6 +94,7 @@ class TestKernel {
     device::Launch launch;
     launch.kernel = &info_;
     launch.grid[0] = grid;
+    launch.grid[1] = grid_y;
     launch.block[0] = block;
     launch.arguments = arguments.data();
     device::apply_effects(*behavior_, launch, memory);

@@ -1,0 +1,117 @@
+// Kernels that move elements to or from the places that an index tensor names.
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+namespace {
+
+// gpu_index_kernel of index_kernel_impl<OpaqueType<1>>.
+const TestKernel& index_bytes() {
+  static const TestKernel kernel(
+      "_ZN2at6native24index_elementwise_kernelILi128ELi4EZNS0_16gpu_index_kernelIZNS0_17index_kernel_implINS0_"
+      "10OpaqueTypeILi1EEEEEvRNS_18TensorIteratorBaseEN3c108ArrayRefIlEESA_EUlPcPKclE_EEvS7_SA_SA_RKT_bEUliE_EEvlT1_",
+      {{0, 8}, {8, 1240}});
+  return kernel;
+}
+const TestKernel& flip_bytes() {
+  static const TestKernel kernel(
+      "_ZN2at6native24index_elementwise_kernelILi128ELi4EZNS0_16flip_kernel_implINS0_10OpaqueTypeILi1EEEEEvRNS_"
+      "14TensorIteratorEEUliE_EEvlT1_",
+      {{0, 8}, {8, 520}});
+  return kernel;
+}
+// _cuda_scatter_gather_internal_kernel<false, OpaqueType<8>, long> of TensorAssign: a gather.
+const TestKernel& gather_longs() {
+  static const TestKernel kernel(
+      "_ZN2at6native34_scatter_gather_elementwise_kernelILi128ELi8EZNS0_36_cuda_scatter_gather_internal_kernelILb0ENS0_"
+      "10OpaqueTypeILi8EEElEclINS0_12TensorAssignEEEvRNS_14TensorIteratorElllRKT_EUliE_EEviT1_",
+      {{0, 4}, {8, 664}});
+  return kernel;
+}
+// indexSelectSmallIndex<float, long, unsigned, 1, 1, -2>.
+const TestKernel& select_rows() {
+  static const TestKernel kernel(
+      "_ZN2at6native44_GLOBAL__N__b23ef953_11_Indexing_cu_89862edb21indexSelectSmallIndexIfljLi1ELi1ELin2EEEvNS_4cuda6"
+      "detail10TensorInfoIT_T1_EENS5_IKS6_S7_EENS5_IKT0_S7_EEiiS7_l",
+      {{0, 216}, {216, 216}, {432, 216}, {648, 4}, {652, 4}, {656, 4}, {664, 8}});
+  return kernel;
+}
+
+// An OffsetCalculator of one dimension.
+Parameter calculator(uint32_t count, const std::vector<int32_t>& strides) {
+  Parameter made;
+  made.at(0, 1u).at(4, count);
+  for (size_t t = 0; t < strides.size(); ++t) made.at(304 + 4 * t, strides[t]);
+  return made;
+}
+
+// source[indices] of bytes in a row of `size`.
+void index(Memory& memory, Address result, Address source, Address indices, uint32_t count, int64_t size) {
+  Parameter lambda = calculator(count, {1, 0, 8});
+  lambda.at(608, result).at(616, source).at(624, uint64_t{1}).at(632, indices).at(832, size).at(1032, int64_t{1});
+  index_bytes().launch(memory, {value(int64_t{count}), lambda});
+}
+
+Parameter tensor_info(Address data, const std::vector<uint32_t>& sizes, const std::vector<uint32_t>& strides) {
+  Parameter made;
+  made.at(0, data).at(208, static_cast<int32_t>(sizes.size()));
+  for (size_t d = 0; d < sizes.size(); ++d) made.at(8 + 4 * d, sizes[d]).at(108 + 4 * d, strides[d]);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("indexing takes elements, negative indices from the end", "[effects]") {
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), indices = allocate(*memory, 512), result = allocate(*memory, 512);
+  put<uint8_t>(*memory, source, {10, 11, 12, 13});
+  put<int64_t>(*memory, indices, {2, -1, 0});
+  index(*memory, result, source, indices, 3, 4);
+  CHECK(get<uint8_t>(*memory, result, 3) == std::vector<uint8_t>{12, 13, 10});
+}
+
+TEST_CASE("indices that are unknown or out of range give unknown elements", "[effects]") {
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), indices = allocate(*memory, 512), result = allocate(*memory, 512);
+  put<uint8_t>(*memory, source, {10, 11, 12, 13});
+  put<uint8_t>(*memory, result, {1, 1, 1});
+  put<int64_t>(*memory, indices, {2, 4, 0});
+  index(*memory, result, source, indices, 3, 4);
+  CHECK_FALSE(memory->known(result, 1));
+  put<uint8_t>(*memory, result, {1, 1, 1});
+  memory->make_unknown(indices, 24);
+  index(*memory, result, source, indices, 3, 4);
+  CHECK_FALSE(memory->known(result, 1));
+}
+
+TEST_CASE("a flip counts its strides backwards", "[effects]") {
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), result = allocate(*memory, 512);
+  put<uint8_t>(*memory, source, {1, 2, 3});
+  Parameter lambda = calculator(3, {-1, 1});
+  lambda.at(504, result + 2).at(512, source);
+  flip_bytes().launch(*memory, {value(int64_t{3}), lambda});
+  CHECK(get<uint8_t>(*memory, result, 3) == std::vector<uint8_t>{3, 2, 1});
+}
+
+TEST_CASE("a gather reads along its dimension", "[effects]") {
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), indices = allocate(*memory, 512), result = allocate(*memory, 512);
+  put<int64_t>(*memory, source, {100, 101, 102});
+  put<int64_t>(*memory, indices, {1, 1, 2, 0});
+  Parameter lambda = calculator(4, {8, 0, 8});
+  lambda.at(608, indices).at(616, int64_t{3}).at(632, result).at(640, int64_t{1}).at(648, int64_t{4}).at(656, source);
+  gather_longs().launch(*memory, {value(4), lambda});
+  CHECK(get<int64_t>(*memory, result, 4) == std::vector<int64_t>{101, 101, 102, 100});
+}
+
+TEST_CASE("index_select moves rows", "[effects]") {
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), indices = allocate(*memory, 512), result = allocate(*memory, 512);
+  put<float>(*memory, source, {0, 1, 10, 11, 20, 21});
+  put<int64_t>(*memory, indices, {2, 0});
+  // A slice is a row of two; rows are two elements apart. The selected dimension has size one.
+  select_rows().launch(*memory, {tensor_info(result, {1, 2}, {2, 1}), tensor_info(source, {1, 2}, {2, 1}),
+                                 tensor_info(indices, {2}, {1}), value(0), value(0), value(2u), value(int64_t{3})});
+  CHECK(get<float>(*memory, result, 4) == std::vector<float>{20, 21, 0, 1});
+}

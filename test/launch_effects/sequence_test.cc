@@ -1,0 +1,100 @@
+// Kernels that go through a sequence: cumulative sums, non-zero elements, sorting, choosing the largest.
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+namespace {
+
+Parameter tensor_info(Address data, uint32_t size, uint32_t stride) {
+  Parameter made;
+  return made.at(0, data).at(8, size).at(108, stride).at(208, 1);
+}
+
+}  // namespace
+
+TEST_CASE("cumulative sums of rows", "[effects]") {
+  const TestKernel scan("_ZN2at6native32tensor_kernel_scan_innermost_dimIlSt4plusIlEEEvPT_PKS4_jjjS4_T0_",
+                        {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 4}, {32, 8}, {40, 1}});
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), result = allocate(*memory, 512);
+  put<int64_t>(*memory, source, {1, 2, 3, 10, 20, 30});
+  scan.launch(*memory,
+              {value(result), value(source), value(2u), value(3u), value(4u), value(int64_t{0}), value(uint8_t{0})});
+  CHECK(get<int64_t>(*memory, result, 6) == std::vector<int64_t>{1, 3, 6, 10, 30, 60});
+  memory->make_unknown(source + 8, 8);
+  scan.launch(*memory,
+              {value(result), value(source), value(2u), value(3u), value(4u), value(int64_t{0}), value(uint8_t{0})});
+  CHECK_FALSE(memory->known(result, 8));
+}
+
+TEST_CASE("elements that are not zero: how many, and where", "[effects]") {
+  const std::string iterator = "EN6thrust38_V_300200_SM_750_800_860_900_1000_1200";
+  const TestKernel count(
+      "_ZN14at_cuda_detail3cub6detail6reduce28DeviceReduceSingleTileKernelINS2_10policy_hubIiyN4cuda3std3__"
+      "44plusIvEEE10"
+      "Policy1000" +
+          iterator +
+          "18transform_iteratorIN2at6native43_GLOBAL__N__a7e516da_10_Nonzero_cu_cba1aaa09NonZeroOpIbEEPKbNSD_11use_"
+          "defaultESM_EEPiyS9_iiNS7_8identityEEEvT0_T1_T2_T3_T4_T6_",
+      {{0, 16}, {16, 8}, {24, 8}, {32, 1}, {36, 4}, {40, 1}});
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), number = allocate(*memory, 512);
+  put<uint8_t>(*memory, source, {1, 0, 0, 1, 1});
+  Parameter elements;
+  elements.at(0, source);
+  count.launch(*memory, {elements, value(number), value(uint64_t{5}), value(uint8_t{0}), value(0), value(uint8_t{0})});
+  CHECK(get<int32_t>(*memory, number, 1)[0] == 3);
+
+  // Places 0 and 5 of a 2 x 3 tensor are (0, 0) and (1, 2).
+  const TestKernel write(
+      "_ZN2at6native43_GLOBAL__N__a7e516da_10_Nonzero_cu_cba1aaa013write_indicesIlEEvPlNS1_"
+      "10TensorDimsIT_EEiS5_S3_l",
+      {{0, 8}, {8, 200}, {208, 4}, {216, 8}, {224, 8}, {232, 8}});
+  const Address places = allocate(*memory, 512);
+  put<int64_t>(*memory, places, {0, 5});
+  Parameter sizes;
+  sizes.at(0, int64_t{2}).at(8, int64_t{3});
+  write.launch(*memory, {value(places), sizes, value(2), value(int64_t{2}), value(uint64_t{0}), value(int64_t{-1})});
+  CHECK(get<int64_t>(*memory, places, 4) == std::vector<int64_t>{0, 1, 0, 2});
+}
+
+TEST_CASE("a bitonic sort takes its values along", "[effects]") {
+  const TestKernel sort(
+      "_ZN2at6native20bitonicSortKVInPlaceILin2ELin1ELi16ELi16EllNS0_4LTOpIlLb1EEEjEEvNS_4cuda6detail10TensorInfoIT3_"
+      "T6_"
+      "EES8_S8_S8_NS6_IT4_S8_EES8_T5_",
+      {{0, 216}, {216, 4}, {220, 4}, {224, 4}, {232, 216}, {448, 4}, {452, 1}});
+  auto memory = make_memory();
+  const Address keys = allocate(*memory, 512), values = allocate(*memory, 512);
+  put<int64_t>(*memory, keys, {5, -1, 9, 3, 7});
+  put<int64_t>(*memory, values, {0, 1, 2, 3, 4});
+  sort.launch(*memory, {tensor_info(keys, 1, 5), value(1u), value(5u), value(1u), tensor_info(values, 1, 5), value(1u),
+                        value(uint8_t{0})});
+  CHECK(get<int64_t>(*memory, keys, 5) == std::vector<int64_t>{-1, 3, 5, 7, 9});
+  CHECK(get<int64_t>(*memory, values, 5) == std::vector<int64_t>{1, 3, 0, 4, 2});
+}
+
+TEST_CASE("the largest elements, in order of their index, those equal to the last one behind them", "[effects]") {
+  const TestKernel top(
+      "_ZN2at6native6sbtopk10gatherTopKIfjLi1ELb0EEEvNS_4cuda6detail10TensorInfoIKT_T0_EES8_S8_bS8_S8_"
+      "NS5_IS6_S8_EES8_NS5_IlS8_EES8_PS6_",
+      {{0, 216},
+       {216, 4},
+       {220, 4},
+       {224, 1},
+       {228, 4},
+       {232, 4},
+       {240, 216},
+       {456, 4},
+       {464, 216},
+       {680, 4},
+       {688, 8}});
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), values = allocate(*memory, 512), indices = allocate(*memory, 512);
+  put<float>(*memory, source, {2, 7, 2, 9, 1});
+  top.launch(*memory,
+             {tensor_info(source, 1, 5), value(5u), value(3u), value(uint8_t{1}), value(1u), value(1u),
+              tensor_info(values, 1, 3), value(1u), tensor_info(indices, 1, 3), value(1u), value(uint64_t{0})});
+  CHECK(get<float>(*memory, values, 3) == std::vector<float>{7, 9, 2});
+  CHECK(get<int64_t>(*memory, indices, 3) == std::vector<int64_t>{1, 3, 0});
+}
