@@ -5,6 +5,7 @@
 #include <new>
 
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/current_context.h"
 #include "driver_shim/common/driver_access.h"
 #include "driver_shim/cublas/types.h"
 
@@ -24,19 +25,6 @@ bool tf32_allowed(const cublasContext& handle) {
 
 namespace {
 
-// The runtime inside cuBLAS makes the primary context of the device in use current where the thread has no context.
-CUresult make_context_current(CUcontext* context) {
-  const auto get_current = MAYA_DRIVER(cuCtxGetCurrent);
-  if (get_current == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
-  if (get_current(context) == CUDA_SUCCESS && *context != nullptr) return CUDA_SUCCESS;
-  if (const CUresult status = MAYA_DRIVER(cuInit)(0); status != CUDA_SUCCESS) return status;
-  CUdevice device = 0;
-  if (const CUresult status = MAYA_DRIVER(cuDeviceGet)(&device, 0); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = MAYA_DRIVER(cuDevicePrimaryCtxRetain)(context, device); status != CUDA_SUCCESS)
-    return status;
-  return MAYA_DRIVER(cuCtxSetCurrent)(*context);
-}
-
 int compute_capability_major() {
   CUdevice device = 0;
   int major = 0;
@@ -52,7 +40,7 @@ cublasStatus_t create(cublasHandle_t* handle) {
   const MayaTable* table = shim::driver();
   if (table == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   CUcontext context = nullptr;
-  if (const CUresult status = make_context_current(&context); status != CUDA_SUCCESS)
+  if (const CUresult status = shim::make_context_current(&context); status != CUDA_SUCCESS)
     return status == CUDA_ERROR_OUT_OF_MEMORY ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_NOT_INITIALIZED;
   auto* made = new (std::nothrow) cublasContext;
   if (made == nullptr) return CUBLAS_STATUS_ALLOC_FAILED;

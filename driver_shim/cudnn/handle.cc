@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/current_context.h"
 #include "driver_shim/common/driver_access.h"
 
 namespace maya::cudnn {
@@ -28,18 +29,12 @@ Callback& callback() {
   return *made;
 }
 
-// As the runtime inside cuDNN does: the primary context of device 0 where the thread has no context.
 cudnnStatus_t make_context_current() {
-  const auto get_current = MAYA_DRIVER(cuCtxGetCurrent);
-  if (get_current == nullptr) return fail(CUDNN_STATUS_NOT_INITIALIZED, "the driver library is missing");
   CUcontext context = nullptr;
-  if (get_current(&context) == CUDA_SUCCESS && context != nullptr) return CUDNN_STATUS_SUCCESS;
-  CUdevice device = 0;
-  if (MAYA_DRIVER(cuInit)(0) != CUDA_SUCCESS || MAYA_DRIVER(cuDeviceGet)(&device, 0) != CUDA_SUCCESS ||
-      MAYA_DRIVER(cuDevicePrimaryCtxRetain)(&context, device) != CUDA_SUCCESS ||
-      MAYA_DRIVER(cuCtxSetCurrent)(context) != CUDA_SUCCESS)
-    return fail(CUDNN_STATUS_NOT_INITIALIZED, "no context can be made current");
-  return CUDNN_STATUS_SUCCESS;
+  return shim::make_context_current(&context) == CUDA_SUCCESS
+             ? CUDNN_STATUS_SUCCESS
+             : fail(CUDNN_STATUS_NOT_INITIALIZED,
+                    "no context can be made current: the driver library is missing or refuses");
 }
 
 }  // namespace

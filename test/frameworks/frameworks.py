@@ -3,7 +3,9 @@
 A case ends with its "ok" line and status 0, leaves one complete trace a rank, calls the collectives that its parallelism calls (counted by
 hand beside each case), and is predicted without an operation of unknown cost. Cases with nightly=True run only where MAYA_NIGHTLY is set.
 """
+import collections
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -17,6 +19,7 @@ from harness import BIN, ENVIRONMENTS, EndToEnd, python  # noqa: E402
 
 # Object gathers are two all-gathers: sizes, then bytes. Every program ends with one (common.finish).
 OBJECT_GATHER = 2
+BYTES_KEY = 24  # kBytes of predictor/core/operation.h, as traces have it
 
 
 @dataclasses.dataclass
@@ -27,7 +30,9 @@ class Case:
     ranks: int = 2
     arguments: tuple = ()
     launcher: str = "torchrun"
-    counts: dict = dataclasses.field(default_factory=dict)  # calls of one rank by name, or a function of the rank that gives them
+    # Calls of one rank by name, or by name and bytes of the payload, or a function of the rank that gives them.
+    counts: dict = dataclasses.field(default_factory=dict)
+    options: tuple = ()  # maya-run's
     nightly: bool = False
     packages: tuple = ()  # further folders of packages
     timeout: int = 300
@@ -58,7 +63,7 @@ class Frameworks(EndToEnd):
                 self.skipTest(f"no packages {folder}: run test/environments.sh {folder.name}")
         program = [HERE / "programs" / case.program] if case.program.endswith(".py") else ["-m", case.program]
         variables = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(map(str, folders))}
-        run = self.run_command([python("frameworks"), *launch(case), *program, *case.arguments], options=["--devices", str(case.ranks)], env=variables,
+        run = self.run_command([python("frameworks"), *launch(case), *program, *case.arguments], options=["--devices", str(case.ranks), *case.options], env=variables,
                                timeout=case.timeout)
         self.assertEqual(run.status, 0, run.explain())
         self.assertRegex(run.out + run.err, f"(?m){re.escape(case.ok)}", run.explain())
@@ -69,6 +74,22 @@ class Frameworks(EndToEnd):
         self.assertEqual(report["provenance"]["unknown"], 0, unknown)
         return run, report
 
+    def calls_of(self, trace):
+        """Calls of NCCL in a trace, by name and by (name, bytes)."""
+        calls, texts, described = collections.Counter(), {}, {}
+        for line in self.tool("maya-trace", "dump", "--json", trace).stdout.splitlines():
+            one = json.loads(line)
+            packet = one["packet"]
+            if one["kind"] == "string":
+                texts[packet["string"]["id"]] = packet["string"].get("text", "")
+            elif one["kind"] == "operation_descriptor":
+                what = packet["operation_descriptor"]
+                described[what["id"]] = (texts.get(what.get("api"), ""), dict(zip(what.get("keys", []), what.get("values", []))).get(BYTES_KEY, 0))
+            elif one["kind"] == "operation" and described[packet["operation"]][0].startswith("nccl"):
+                name, size = described[packet["operation"]]
+                calls.update([name, (name, size)])
+        return calls
+
     def check_traces(self, run, case):
         ranks = {}
         for trace in run.traces:
@@ -77,7 +98,7 @@ class Frameworks(EndToEnd):
             if rank and "library operation" in text:
                 self.assertRegex(text, ": complete")
                 self.assertEqual(int(rank.group(2)), case.ranks)
-                ranks[int(rank.group(1))] = {name: int(calls) for calls, name in re.findall(r"(?m)^ +(\d+)  (nccl\w+)$", text)}
+                ranks[int(rank.group(1))] = self.calls_of(trace)
         self.assertEqual(sorted(ranks), list(range(case.ranks)), f"ranks with a trace, of {run.traces}")
         for rank, counted in ranks.items():
             wanted = case.counts(rank) if callable(case.counts) else case.counts

@@ -9,6 +9,7 @@ from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.pipeline_parallel import get_forward_backward_func
 from megatron.core.transformer import TransformerConfig
 from megatron.core.transformer.moe import moe_utils
+from megatron.core.transformer.transformer_block import TransformerBlockSubmodules, get_num_layers_to_build
 
 from common import RANK, WORLD, batch, finish, options, start
 
@@ -40,12 +41,30 @@ config = TransformerConfig(num_layers=a.layers, hidden_size=128, num_attention_h
                            pipeline_model_parallel_size=a.pp, virtual_pipeline_model_parallel_size=a.vp if a.vp > 1 else None, sequence_parallel=a.sp,
                            expert_model_parallel_size=a.ep, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16, hidden_dropout=0.0,
                            attention_dropout=0.0, add_bias_linear=False, gradient_accumulation_fusion=False, **moe)
+
+
+class Norm(torch.nn.LayerNorm):
+    """Megatron's own norm for sequence parallelism is Apex's or Transformer Engine's; this one marks its parameters as theirs do."""
+
+    def __init__(self, config, hidden_size, eps=1e-5):
+        super().__init__(hidden_size, eps)
+        for parameter in self.parameters():
+            parameter.sequence_parallel = config.sequence_parallel
+
+
+def layers(stage):
+    layer = get_gpt_layer_local_spec(num_experts=moe.get("num_moe_experts"))
+    layer.submodules.input_layernorm = layer.submodules.pre_mlp_layernorm = Norm
+    return TransformerBlockSubmodules([layer] * get_num_layers_to_build(config, stage), Norm)
+
+
 chunks = []
 for stage in range(a.vp):
-    at = dict(ignore_virtual=False, vp_stage=stage) if a.vp > 1 else {}
-    model = GPTModel(config, get_gpt_layer_local_spec(num_experts=moe.get("num_moe_experts")), VOCAB, SEQUENCE,
+    virtual = stage if a.vp > 1 else None
+    at = {} if virtual is None else dict(ignore_virtual=False, vp_stage=stage)
+    model = GPTModel(config, layers(virtual), VOCAB, SEQUENCE,
                      pre_process=parallel_state.is_pipeline_first_stage(**at), post_process=parallel_state.is_pipeline_last_stage(**at),
-                     vp_stage=stage if a.vp > 1 else None)
+                     vp_stage=virtual)
     chunks.append(DistributedDataParallel(config, DistributedDataParallelConfig(use_distributed_optimizer=a.distributed_optimizer), model.to(device).bfloat16()))
 optimizer = get_megatron_optimizer(OptimizerConfig(optimizer="adam", lr=1e-4, bf16=True, params_dtype=torch.bfloat16,
                                                    use_distributed_optimizer=a.distributed_optimizer), chunks)

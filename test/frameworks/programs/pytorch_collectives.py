@@ -7,7 +7,7 @@ import torch.distributed as dist
 from common import RANK, WORLD, finish, options, start
 
 a = options()
-device = start(a, "cpu:gloo,cuda:nccl" if a.device == "cuda" else None)
+device = start(a)
 ranks = list(range(WORLD))
 
 
@@ -123,9 +123,11 @@ dist.monitored_barrier(host)
 value = torch.tensor([RANK])
 dist.all_reduce(value, group=host)
 assert value.item() == sum(ranks)
-value = torch.tensor([RANK + 1])  # the default group's own CPU backend
-dist.all_reduce(value)
-assert value.item() == sum(ranks) + WORLD
+both = dist.new_group(backend="cpu:gloo,cuda:nccl")
+for where in ("cpu", device):
+    value = torch.tensor([RANK + 1], device=where)
+    dist.all_reduce(value, group=both)
+    assert value.item() == sum(ranks) + WORLD
 dist.barrier()
 dist.destroy_process_group(pair)
 finish("collectives")

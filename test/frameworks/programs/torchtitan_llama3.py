@@ -1,6 +1,6 @@
 """torchtitan's own trainer on its own Llama 3 debug configuration; the tokenizer and the text it needs are made here.
 
-Its arguments go to torchtitan: torchtitan_llama3.py --training.steps 3
+Its arguments go to torchtitan: torchtitan_llama3.py --config llama3_debugmodel --training.steps 3
 """
 import json
 import os
@@ -24,8 +24,7 @@ with open(text / "data.json", "w") as file:
         file.write(json.dumps({"text": " ".join(words[(row * 7 + i) % 2000] for i in range(300))}) + "\n")
 
 os.environ["HF_HOME"] = str(HERE / "hub")
-sys.argv = ["train", "--module", "llama3", "--config", "llama3_debugmodel", "--hf-assets-path", str(HERE), "--dataloader.dataset-path", str(text),
-            *sys.argv[1:]]
+sys.argv = ["train", "--module", "llama3", "--hf-assets-path", str(HERE), "--dataloader.dataset-path", str(text), *sys.argv[1:]]
 
 from torchtitan.train import main  # noqa: E402
 

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs all cases of the frameworks' tests, also those that are too long for every change: test/frameworks/nightly.sh [pytorch deepspeed ...]
+set -uo pipefail
+cd "$(dirname "$0")"
+../environments.sh frameworks torchtitan
+export MAYA_NIGHTLY=1 PYTHONDONTWRITEBYTECODE=1
+status=0
+for name in ${*:-pytorch deepspeed megatron trainers torchtitan}; do
+  python3 "test_$name.py" || status=1
+done
+exit $status
