@@ -8,6 +8,9 @@
 namespace maya {
 namespace {
 
+// Collectives of this size fill every link.
+constexpr double kFilling_bytes = 4294967296;
+
 // Of equal links, those of the same device come first.
 constexpr double kOtherDevice = 1e-3;
 
@@ -184,23 +187,24 @@ CollectiveEstimate CollectiveTable::estimate(const Cluster& cluster, const Colle
   CollectiveEstimate result;
   const Choice choice = choose(cluster, call);
   result.plan = plan_collective(cluster, link_of(cluster), network_model(cluster.network), call);
-  const double log_model = std::log(result.plan.ns);
-  double log_ns = log_model;
+  // Collectives that work in another way than the measured one leave the model as it is.
+  constexpr double kMostAlike = 2;
+  const auto log_ns_of = [&](double model_ns) {
+    const double log_model = std::log(model_ns);
+    if (choice.curve == nullptr || choice.kind >= kMostAlike) return log_model;
+    const double log_ns = choice.curve->calibrated(log_model);
+    if (choice.other == nullptr) return log_ns;
+    const double from = std::log(choice.curve->ranks), to = std::log(choice.other->ranks);
+    const double share = (std::log(call.ranks) - from) / (to - from);
+    return log_ns + share * (choice.other->calibrated(log_model) - log_ns);
+  };
   result.distance = CollectiveDistance::kNone;
   if (choice.curve != nullptr) {
     const CollectiveCurve& curve = *choice.curve;
     result.fabric = choice.fabric;
     result.curve = choice.curve;
-    // Collectives that work in another way leave the model as it is.
-    constexpr double kMostAlike = 2;
-    if (choice.kind < kMostAlike) log_ns = curve.calibrated(log_model);
     const bool inside_sizes = call.bytes >= curve.knots.front().bytes && call.bytes <= curve.knots.back().bytes;
     const bool same_ranks = curve.ranks == call.ranks && curve.nodes == call.nodes;
-    if (choice.other != nullptr && choice.kind < kMostAlike) {
-      const double from = std::log(curve.ranks), to = std::log(choice.other->ranks);
-      const double share = (std::log(call.ranks) - from) / (to - from);
-      log_ns += share * (choice.other->calibrated(log_model) - log_ns);
-    }
     if (choice.links > 2 * kOtherDevice) {
       result.distance = CollectiveDistance::kOtherFabric;
     } else if (choice.kind > 0) {
@@ -221,12 +225,17 @@ CollectiveEstimate CollectiveTable::estimate(const Cluster& cluster, const Colle
       Provenance::kMeasured,     Provenance::kInterpolated, Provenance::kInterpolated, Provenance::kExtrapolated,
       Provenance::kExtrapolated, Provenance::kExtrapolated, Provenance::kAnalytic};
   Estimate& estimate = result.estimate;
-  estimate.median_ns = std::max(std::exp(log_ns), result.plan.bound_ns);
+  estimate.median_ns = std::max(std::exp(log_ns_of(result.plan.ns)), result.plan.bound_ns);
   apply_interval(result.distance, &estimate);
   estimate.low_ns = std::max(estimate.low_ns, result.plan.bound_ns);
   estimate.provenance = kProvenance[static_cast<int>(result.distance)];
-  if (result.plan.link_bandwidth > 0)
-    result.link_share = std::min(1.0, result.plan.wire_bytes / result.plan.link_bandwidth * 1e9 / estimate.median_ns);
+  if (result.plan.link_bandwidth > 0) {
+    CollectiveCall filling = call;
+    filling.bytes = std::max(call.bytes, kFilling_bytes);
+    const CollectivePlan plan = plan_collective(cluster, link_of(cluster), network_model(cluster.network), filling);
+    const double filling_ns = std::max(std::exp(log_ns_of(plan.ns)), plan.bound_ns);
+    result.link_share = std::min(1.0, call.bytes / estimate.median_ns * filling_ns / filling.bytes);
+  }
   return result;
 }
 

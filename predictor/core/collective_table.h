@@ -69,8 +69,9 @@ struct CollectiveEstimate {
   CollectiveDistance distance = CollectiveDistance::kNone;
   const CollectiveFabric* fabric = nullptr;  // whose curve was used; nullptr for kNone
   const CollectiveCurve* curve = nullptr;
-  // Share of the link's bandwidth that the collective uses while it runs alone, 0 to 1. Collectives of one GPU that run
-  // at once over the same Fabric share the link fairly: when their shares add up to more than 1, each slows by the sum.
+  // Share of what the link carries at best that the collective uses while it runs alone, 0 to 1: its bytes per time
+  // over those of the same collective at a size that fills the link. Collectives of one GPU that run at once over the
+  // same Fabric share the link fairly: when their shares add up to more than 1, each slows by the sum.
   double link_share = 0;
 };
 

@@ -110,6 +110,13 @@ TEST_CASE("More nodes are never faster at large sizes") {
   }
 }
 
+TEST_CASE("Large transfers fill their link, small ones hardly use it") {
+  CHECK(collective("h100-sxm", CollectiveKind::kAllGather, 4 * kGib, 8).link_share > 0.95);
+  CHECK(collective("h100-sxm", CollectiveKind::kAllGather, 4096, 8).link_share < 0.01);
+  CHECK(collective("h100-sxm", CollectiveKind::kSend, 4 * kGib, 2, 2).link_share > 0.95);
+  CHECK(collective("h100-sxm", CollectiveKind::kSend, 4096, 2, 2).link_share < 0.05);
+}
+
 TEST_CASE("Provenance says how near the measurements are") {
   // nccl_intranode.csv has 1 MiB and 2 MiB of 8 H100, nothing between.
   CHECK(collective("h100-sxm", CollectiveKind::kAllReduce, 1 << 20, 8).estimate.provenance == Provenance::kMeasured);
