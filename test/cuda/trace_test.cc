@@ -5,76 +5,16 @@
 #include <cstring>
 
 #include "driver_shim/common/maya_table.h"
-#include "test/cuda/driver_helpers.h"
-#include "trace_proto/loaded_trace.h"
+#include "test/cuda/trace_folder.h"
 
-namespace {
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/maya-trace-test-XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~Folder() {
-    for (const std::string& file : files()) unlink(file.c_str());
-    rmdir(path_.c_str());
-  }
-  std::vector<std::string> files() const {
-    std::vector<std::string> result;
-    DIR* folder = opendir(path_.c_str());
-    if (folder == nullptr) return result;
-    while (const dirent* entry = readdir(folder))
-      if (entry->d_name[0] != '.') result.push_back(path_ + "/" + entry->d_name);
-    closedir(folder);
-    return result;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// A child that ends by exit(), so that the trace is finished.
-int run(const Folder& folder, const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("MAYA_TRACE_DIR", folder.path().c_str(), 1);
-    const int status = body();
-    exit(status);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
-}
-
-CUcontext make_context() {
-  CUcontext context = nullptr;
-  cuInit(0);
-  cuDevicePrimaryCtxRetain(&context, 0);
-  cuCtxSetCurrent(context);
-  return context;
-}
-
-maya::trace::LoadedTrace load(const Folder& folder) {
-  const std::vector<std::string> files = folder.files();
-  REQUIRE(files.size() == 1);
-  maya::trace::LoadResult result = maya::trace::load_trace(files[0]);
-  INFO(result.error);
-  REQUIRE(result.traces.size() == 1);
-  return std::move(result.traces[0]);
-}
-
-size_t count(const maya::trace::LoadedTrace& trace, maya::trace::EventKind kind) {
-  return static_cast<size_t>(std::count_if(trace.events.begin(), trace.events.end(),
-                                           [&](const maya::trace::Event& event) { return event.kind == kind; }));
-}
-
-}  // namespace
+using driver_test::count;
+using driver_test::load;
+using driver_test::make_context;
+using driver_test::run;
+using driver_test::TraceFolder;
 
 TEST_CASE("No file before the first context, and none at all without one") {
-  const Folder folder;
+  const TraceFolder folder;
   CHECK(run(folder, [&] {
           int devices = 0;
           cuInit(0);
@@ -85,7 +25,7 @@ TEST_CASE("No file before the first context, and none at all without one") {
 }
 
 TEST_CASE("The file belongs to its user only, and says what the process did") {
-  const Folder folder;
+  const TraceFolder folder;
   CHECK(run(folder, [&] {
           make_context();
           CUmodule module = nullptr;
@@ -110,7 +50,7 @@ TEST_CASE("The file belongs to its user only, and says what the process did") {
           operation.set(maya::Key::kM, 128).set(maya::Key::kN, 128).set(maya::Key::kK, 128);
           for (int i = 0; i < 5; ++i)
             static_cast<const maya::MayaTable*>(table)->record_operation(nullptr, &operation, nullptr, 0);
-          cuGraphCreate(nullptr, 0);
+          cuGraphConditionalHandleCreate(nullptr, nullptr, nullptr, 0, 0);
           cuModuleUnload(module);
           return 0;
         }) == 0);
@@ -137,11 +77,11 @@ TEST_CASE("The file belongs to its user only, and says what the process did") {
   CHECK(trace.complete);
   CHECK(trace.end.reason() == "exit");
   REQUIRE(trace.end.unsupported_size() == 1);
-  CHECK(trace.end.unsupported(0).name() == "libcuda.so.1:cuGraphCreate");
+  CHECK(trace.end.unsupported(0).name() == "libcuda.so.1:cuGraphConditionalHandleCreate");
 }
 
 TEST_CASE("MAYA_TRACE=0 writes nothing, and an unwritable folder is one line and no harm") {
-  const Folder folder;
+  const TraceFolder folder;
   CHECK(run(folder, [] {
           setenv("MAYA_TRACE", "0", 1);
           make_context();
