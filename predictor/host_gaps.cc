@@ -12,6 +12,8 @@ using trace::EventKind;
 
 // How far the alignment of two steps looks ahead for calls that only one of them makes.
 constexpr size_t kLookAhead_calls = 64;
+// Of gaps of ranks that ran side by side. More processes than processors wait for each other in most of their gaps.
+constexpr double kQuantileOfRanks = 0.1;
 
 struct ThreadState {
   bool seen = false;
@@ -27,9 +29,9 @@ uint64_t return_of(const trace::Event& event) {
 }
 
 // What makes two calls of different steps the same call position.
-uint64_t call_signature(const trace::LoadedTrace& trace, const CostTable& costs, uint32_t index) {
+uint64_t call_signature(const trace::LoadedTrace& trace, const CostTable& costs, uint32_t index, uint32_t thread) {
   const trace::Event& event = trace.events[index];
-  uint64_t hash = mix(mix(static_cast<uint64_t>(event.kind), event.thread), event.stream);
+  uint64_t hash = mix(mix(static_cast<uint64_t>(event.kind), thread), event.stream);
   if (costs.of_event[index] != kNone) return mix(hash, costs.costs[costs.of_event[index]].kind);
   switch (event.kind) {
     case EventKind::kEventCall:
@@ -115,38 +117,62 @@ bool has_measured_calls(const trace::LoadedTrace& trace) {
   return std::any_of(trace.events.begin(), trace.events.end(), [](const trace::Event& e) { return e.call_ns != 0; });
 }
 
-void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps) {
-  const size_t counted = steps.steps.size() - std::min<size_t>(steps.steps.size(), steps.warm_up);
-  if (counted < 2) return;
-  std::vector<std::vector<uint64_t>> signatures;
-  for (size_t k = steps.warm_up; k < steps.steps.size(); ++k) {
-    std::vector<uint64_t>& list = signatures.emplace_back();
-    for (uint32_t i = steps.steps[k].begin; i < steps.steps[k].end; ++i)
-      list.push_back(call_signature(trace, costs, i));
-  }
+void use_median_gaps(std::span<const GapSource> ranks) {
+  struct CountedStep {
+    const GapSource* rank;
+    uint32_t begin;  // first event
+    std::vector<uint64_t> signatures;
+    std::vector<uint32_t> positions;  // in the reference
+  };
+  std::vector<CountedStep> counted;
   std::vector<uint64_t> lengths;
-  for (const auto& list : signatures) lengths.push_back(list.size());
-  const uint64_t usual = median(lengths);
-  const std::vector<uint64_t>& reference =
-      *std::find_if(signatures.begin(), signatures.end(), [&](const auto& list) { return list.size() == usual; });
-
-  std::vector<std::vector<uint32_t>> positions;
-  std::vector<std::vector<uint64_t>> observed(reference.size());
-  for (size_t k = 0; k < counted; ++k) {
-    positions.push_back(align(reference, signatures[k]));
-    for (size_t s = 0; s < positions[k].size(); ++s)
-      if (positions[k][s] != kNone)
-        observed[positions[k][s]].push_back(gaps->gap_ns[steps.steps[steps.warm_up + k].begin + s]);
-  }
-  std::vector<uint64_t> medians(reference.size());
-  for (size_t r = 0; r < reference.size(); ++r) medians[r] = median(observed[r]);
-  for (size_t k = 0; k < counted; ++k) {
-    for (size_t s = 0; s < positions[k].size(); ++s) {
-      const uint32_t r = positions[k][s];
-      if (r != kNone && observed[r].size() == counted)
-        gaps->gap_ns[steps.steps[steps.warm_up + k].begin + s] = medians[r];
+  for (const GapSource& rank : ranks) {
+    for (size_t k = rank.steps->warm_up; k < rank.steps->steps.size(); ++k) {
+      const Step& step = rank.steps->steps[k];
+      CountedStep& list = counted.emplace_back(CountedStep{&rank, step.begin, {}, {}});
+      std::unordered_map<uint32_t, uint32_t> threads;  // numbered as they appear in the step: ids differ between ranks
+      const auto thread_number = [&](uint32_t event) {
+        const uint32_t id = rank.trace->events[event].thread;
+        return ranks.size() == 1 ? id : threads.try_emplace(id, static_cast<uint32_t>(threads.size())).first->second;
+      };
+      for (uint32_t i = step.begin; i < step.end; ++i)
+        list.signatures.push_back(call_signature(*rank.trace, *rank.costs, i, thread_number(i)));
+      lengths.push_back(list.signatures.size());
     }
   }
+  if (counted.size() < 2) return;
+  const uint64_t usual = median(lengths);
+  const std::vector<uint64_t> reference = std::find_if(counted.begin(), counted.end(), [&](const CountedStep& step) {
+                                            return step.signatures.size() == usual;
+                                          })->signatures;
+
+  std::vector<std::vector<uint64_t>> observed(reference.size());
+  for (CountedStep& step : counted) {
+    step.positions = align(reference, step.signatures);
+    for (size_t s = 0; s < step.positions.size(); ++s)
+      if (step.positions[s] != kNone) observed[step.positions[s]].push_back(step.rank->gaps->gap_ns[step.begin + s]);
+  }
+  std::vector<uint64_t> typical(reference.size());
+  const double usual_quantile = ranks.size() > 1 ? kQuantileOfRanks : 0.5;
+  for (size_t r = 0; r < reference.size(); ++r) typical[r] = quantile(observed[r], usual_quantile);
+  for (size_t first = 0, last = 0; first < counted.size(); first = last) {
+    std::vector<uint32_t> made_by(reference.size(), 0);  // how many steps of the rank
+    for (; last < counted.size() && counted[last].rank == counted[first].rank; ++last)
+      for (const uint32_t r : counted[last].positions)
+        if (r != kNone) ++made_by[r];
+    for (size_t k = first; k < last; ++k) {
+      const CountedStep& step = counted[k];
+      for (size_t s = 0; s < step.positions.size(); ++s) {
+        const uint32_t r = step.positions[s];
+        if (r != kNone && made_by[r] == last - first) step.rank->gaps->gap_ns[step.begin + s] = typical[r];
+      }
+    }
+  }
+}
+
+void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps) {
+  const GapSource rank{&trace, &costs, &steps, gaps};
+  use_median_gaps(std::span(&rank, 1));
 }
 
 }  // namespace maya::predictor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "predictor/cost_stage.h"
@@ -26,9 +27,20 @@ inline constexpr uint32_t kHandOff_calls = 4;
 // True when the trace tells how long calls took on a real machine: its gaps are that machine's own, too.
 bool has_measured_calls(const trace::LoadedTrace& trace);
 
+// A rank whose gaps are to be evened out.
+struct GapSource {
+  const trace::LoadedTrace* trace = nullptr;
+  const CostTable* costs = nullptr;
+  const Steps* steps = nullptr;
+  HostGaps* gaps = nullptr;
+};
+
 // Replaces the gaps of the steps that count (those after the warm-up) by the median over the same call position in all
 // of them: the machine that emulates is noisy, and every step makes the same calls. Calls that not all of these steps
-// make keep their gap.
+// of a rank make keep their gap. Ranks that do the same are taken together, and of several ranks the 10th percentile
+// stands for the median: processes that emulate side by side disturb each other, and on a real cluster each has
+// processors of its own.
+void use_median_gaps(std::span<const GapSource> ranks);
 void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps);
 
 }  // namespace maya::predictor

@@ -161,10 +161,13 @@ Failure predict(const std::vector<trace::LoadedTrace>& traces, const Options& op
   count_ranks(&world);
   const std::vector<RankClass>& classes = world.world.layout.classes;
   prediction->ranks.resize(classes.size());
+  std::vector<PreparedRank> prepared(classes.size());
   for (uint32_t i = 0; i < classes.size(); ++i)
-    if (Failure failure =
-            prepare_rank(traces[classes[i].trace], options, cluster, world.world, i, &prediction->ranks[i]))
+    if (Failure failure = prepare_rank(traces[classes[i].trace], options, cluster, world.world, i,
+                                       &prediction->ranks[i], &prepared[i]))
       return failure;
+  even_out_gaps(prediction->ranks, &prepared);
+  for (uint32_t i = 0; i < classes.size(); ++i) build_rank(options, world.world, i, prepared[i], &prediction->ranks[i]);
   if (Failure failure = simulate_all(prediction)) return failure;
   for (size_t i = 1; i < prediction->ranks.size(); ++i)
     if (prediction->ranks[i].median_ns > prediction->ranks[prediction->slowest].median_ns) prediction->slowest = i;

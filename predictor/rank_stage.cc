@@ -150,7 +150,7 @@ std::string CostNames::name_of(uint32_t event) const {
 }
 
 Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, const Cluster* cluster,
-                     const World& world, uint32_t rank_class, RankPrediction* rank) {
+                     const World& world, uint32_t rank_class, RankPrediction* rank, PreparedRank* prepared) {
   Target target;
   if (Failure failure = resolve_target(options.device, trace, options.table, &target)) return failure;
   rank->trace = &trace;
@@ -167,17 +167,11 @@ Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, co
   const std::vector<CommunicatorCall>& calls = world.calls[rank_class];
   rank->costs = estimate_trace(trace, estimator, options.durations, nodes_of_operations(trace, world, calls));
   rank->steps = find_steps(trace, rank->costs);
-  HostGaps gaps = recorded_gaps(trace);
-  // The noise of a machine that emulates is taken out; what was measured on a real one is kept.
-  if (!has_measured_calls(trace)) use_median_gaps(trace, rank->costs, rank->steps, &gaps);
-  const double recorded_scale = trace.process.cpu_scale();
-  const double host_scale = options.host_scale > 0 ? options.host_scale : recorded_scale > 0 ? recorded_scale : 1;
-  rank->program = build_program(trace, rank->costs, gaps, target.profile, host_scale);
-  add_communications(trace, rank->costs, world, calls, &rank->program);
+  prepared->gaps = recorded_gaps(trace);
+  prepared->profile = target.profile;
   if (options.durations == Durations::kEstimated)
     rank->overlap = {estimator.collectives().parameter(kComputeSlowdown, 1),
                      estimator.collectives().parameter(kCommunicationSlowdown, 1)};
-  summarize_operations(rank);
   if (!options.explain.empty()) explain_matching(options.explain, estimator, rank);
   rank->memory = replay_memory(trace, {&target.profile, target.is_traced_device}, CostNames(rank->costs));
   if (!rank->steps.steps.empty()) {
@@ -185,6 +179,26 @@ Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, co
     count_flops(last.begin, last.end, target.profile, rank);
   }
   return {};
+}
+
+void even_out_gaps(const std::vector<RankPrediction>& ranks, std::vector<PreparedRank>* prepared) {
+  std::map<uint64_t, std::vector<GapSource>> alike;  // by the signature of the last step
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const RankPrediction& rank = ranks[i];
+    // What was measured on a real machine is kept.
+    if (rank.steps.steps.empty() || has_measured_calls(*rank.trace)) continue;
+    alike[rank.steps.steps.back().signature].push_back({rank.trace, &rank.costs, &rank.steps, &(*prepared)[i].gaps});
+  }
+  for (const auto& [signature, list] : alike) use_median_gaps(list);
+}
+
+void build_rank(const Options& options, const World& world, uint32_t rank_class, const PreparedRank& prepared,
+                RankPrediction* rank) {
+  const double recorded_scale = rank->trace->process.cpu_scale();
+  const double host_scale = options.host_scale > 0 ? options.host_scale : recorded_scale > 0 ? recorded_scale : 1;
+  rank->program = build_program(*rank->trace, rank->costs, prepared.gaps, prepared.profile, host_scale);
+  add_communications(*rank->trace, rank->costs, world, world.calls[rank_class], &rank->program);
+  summarize_operations(rank);
 }
 
 void finish_rank(RankPrediction* rank) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "predictor/host_gaps.h"
 #include "predictor/predict.h"
 
 namespace maya::predictor {
@@ -15,10 +16,24 @@ struct CostNames : OperationNames {
   const CostTable& costs;
 };
 
-// Estimates, steps, program, memory and explanations of the rank's class in `world`. `cluster`: nullptr for the usual
-// one of the device. Sets all of `rank` that does not depend on the simulation.
+// What the stages before the program leave behind for it.
+struct PreparedRank {
+  HostGaps gaps;
+  device::DeviceProfile profile;
+};
+
+// Estimates, steps, gaps, memory and explanations of the rank's class in `world`. `cluster`: nullptr for the usual one
+// of the device.
 Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, const Cluster* cluster,
-                     const World& world, uint32_t rank_class, RankPrediction* rank);
+                     const World& world, uint32_t rank_class, RankPrediction* rank, PreparedRank* prepared);
+
+// Takes the noise of machines that emulate out of the gaps: ranks whose steps are alike have the same. `prepared`: by
+// rank.
+void even_out_gaps(const std::vector<RankPrediction>& ranks, std::vector<PreparedRank>* prepared);
+
+// Sets the program, once the gaps are as they should be.
+void build_rank(const Options& options, const World& world, uint32_t rank_class, const PreparedRank& prepared,
+                RankPrediction* rank);
 
 // The rest, but for the interval, once `rank->simulation` is there.
 void finish_rank(RankPrediction* rank);

@@ -9,7 +9,8 @@ namespace maya::predictor {
 namespace {
 
 constexpr size_t kOperationsShown = 15;
-constexpr size_t kNameColumns = 60;
+constexpr size_t kNameColumns = 60;           // in lines of their own
+constexpr size_t kOperationNameColumns = 40;  // in the table of operations, which is kReportColumns wide
 
 std::string heading(const Prediction& prediction, const RankPrediction& rank) {
   const size_t count = rank.steps.steps.size();
@@ -50,8 +51,7 @@ std::string step_time(const RankPrediction& rank) {
   row("waiting for the host", b.host_bound, "");
   row("idle", b.idle, "");
   if (rank.mfu > 0)
-    out += "  " + left("MFU", 24) + right(percent(rank.mfu), 24) +
-           "   matrix products, attention, convolutions at the dense peak\n";
+    out += "  " + left("MFU", 24) + right(percent(rank.mfu), 24) + "   at the dense peak, recomputation included\n";
   return out;
 }
 
@@ -96,10 +96,10 @@ std::string memory_text(const Prediction& prediction) {
                     " capacity: " + (memory.out_of_memory ? "OUT OF MEMORY" : "fits") + "\n";
   if (prediction.ranks.size() > 1) out += "  of rank " + std::to_string(rank.rank) + ", which needs most\n";
   layer_rows(memory.peak_by_layer, &out);
-  out += memory.peak_is_lower_bound ? "  so far fits on          " : "  fits on                 ";
-  if (memory.fits_on.empty()) out += "none of the known devices";
-  for (size_t i = 0; i < memory.fits_on.size(); ++i) out += (i == 0 ? "" : " ") + memory.fits_on[i];
-  out += "\n";
+  std::string devices = memory.peak_is_lower_bound ? "so far fits on          " : "fits on                 ";
+  if (memory.fits_on.empty()) devices += "none of the known devices";
+  for (size_t i = 0; i < memory.fits_on.size(); ++i) devices += (i == 0 ? "" : " ") + memory.fits_on[i];
+  out += wrapped(devices, 2, 26);
   if (memory.first_failure) out += failure_text(memory);
   return out;
 }
@@ -112,13 +112,13 @@ std::string operations_text(const RankPrediction& rank) {
     if (rank.provenance[i] > 0)
       out += " " + std::string(provenance_name(static_cast<Provenance>(i))) + " " + percent(rank.provenance[i]);
   out += "\n\nOperations, per step\n" + right("ms", 12) + right("share", 9) + right("count", 9) + "  " +
-         left("family", 14) + left("provenance", 13) + "name\n";
+         left("family", 15) + left("provenance", 13) + "name\n";
   for (size_t i = 0; i < std::min(rank.operations.size(), kOperationsShown); ++i) {
     const OperationSummary& operation = rank.operations[i];
     out += right(fixed(static_cast<double>(operation.total_ns) / 1e6 / steps, 3), 12) +
            right(percent(operation.share), 9) + right(fixed(static_cast<double>(operation.count) / steps, 1), 9) +
-           "  " + left(family_name(operation.family), 14) + left(provenance_name(operation.provenance), 13) +
-           shorten(operation.name, kNameColumns) + "\n";
+           "  " + left(family_name(operation.family), 15) + left(provenance_name(operation.provenance), 13) +
+           shorten(operation.name, kOperationNameColumns) + "\n";
   }
   if (rank.operations.size() > kOperationsShown)
     out += "  and " + std::to_string(rank.operations.size() - kOperationsShown) + " more; --json lists all\n";
@@ -159,7 +159,7 @@ std::string report_text(const Prediction& prediction) {
                     memory_text(prediction) + operations_text(rank) + explanations_text(rank) + ranks_text(prediction) +
                     mismatches_text(prediction) + deadlock_text(prediction);
   if (!prediction.warnings.empty()) out += "\nWarnings\n";
-  for (const std::string& warning : prediction.warnings) out += "  " + warning + "\n";
+  for (const std::string& warning : prediction.warnings) out += wrapped(warning, 2, 4);
   return out;
 }
 

@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     maya::predictor::Options options;
     options.device = device;
     options.explain = "*";
+    if (*device != 0) options.cluster = "dgx-h100";
     maya::predictor::Prediction prediction;
     if (maya::predictor::predict(loaded.traces, options, &prediction)) continue;
     if (maya::predictor::report_json(prediction).empty() || maya::predictor::report_text(prediction).empty())

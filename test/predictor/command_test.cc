@@ -12,6 +12,7 @@
 
 #include "test/predictor/json_check.h"
 #include "test/predictor/trace_builder.h"
+#include "test/predictor/world_traces.h"
 
 using namespace maya;
 using maya::test::Json;
@@ -211,8 +212,37 @@ TEST_CASE_METHOD(Command, "host scale, explanations, cluster, help, version") {
   CHECK(Json::parse(run(trace + " --json --host-scale 50").out)["step_time_ms"]["median"].number > once);
   CHECK(run(trace + " --explain gemm").out.find("bound by") != std::string::npos);
   CHECK(Json::parse(run(trace + " --json --explain 'cublas*'").out)["explain"].items.size() >= 2);
-  CHECK(Json::parse(run(trace + " --json --cluster my-network").out)["cluster"].text == "my-network");
+  CHECK(Json::parse(run(trace + " --json --cluster dgx-h100").out)["cluster"].text == "dgx-h100");
+  check_error(trace + " --cluster my-network", 2, "unknown cluster: my-network");
+  const std::string description = file("wrong.cluster", "parent = dgx-h100\nno_such_key = 1\n");
+  check_error(trace + " --cluster " + description, 2, "no_such_key");
+  CHECK(run("--list-clusters").out.find("dgx-h100") != std::string::npos);
   CHECK(run("--help").out.find("Examples:") != std::string::npos);
   CHECK(run("--help").status == 0);
   CHECK(run("--version").out.rfind("maya-predict ", 0) == 0);
+}
+
+TEST_CASE_METHOD(Command, "worlds: --fail-on deadlock and mismatch, timelines of chosen ranks, traces of two runs") {
+  test::WorldTraces crossing(2);
+  const uint64_t pair = crossing.communicator({0, 1});
+  for (int r = 0; r < 2; ++r) {
+    crossing.send(pair, r, 1 - r, 64);
+    crossing.receive(pair, r, 1 - r, 64);
+  }
+  const std::string deadlock = file("deadlock.pb", crossing.rank(0).bytes() + crossing.rank(1).bytes());
+  CHECK(run(deadlock).status == 0);
+  CHECK(run(deadlock + " --fail-on oom,mismatch").status == 0);
+  CHECK(run(deadlock + " --fail-on oom,deadlock").status == 1);
+  test::WorldTraces differing(2);
+  const uint64_t two = differing.communicator({0, 1});
+  differing.collective(two, {0}, CollectiveKind::kAllReduce, 64);
+  differing.collective(two, {1}, CollectiveKind::kAllGather, 64);
+  const std::string mismatch = file("mismatch.pb", differing.rank(0).bytes() + differing.rank(1).bytes());
+  CHECK(run(mismatch + " --fail-on mismatch").status == 1);
+  CHECK(run(mismatch + " --fail-on deadlock").status == 0);
+  check_error(deadlock + " --timeline " + path("t.json") + " --timeline-ranks 7", 2, "no such rank");
+  CHECK(run(deadlock + " --timeline " + path("t.json") + " --timeline-ranks 1").status == 0);
+  differing.rank(1).header().set_run_id("run-2");
+  const std::string mixed = file("mixed.pb", differing.rank(0).bytes() + differing.rank(1).bytes());
+  check_error(mixed, 3, "traces of 2 different runs");
 }

@@ -83,6 +83,33 @@ TEST_CASE("steady steps use the median of a call position's gaps, the warm-up ke
   for (size_t i = 10; i < 50; ++i) CHECK(gaps.gap_ns[i] == 1'000 + i % 10);
 }
 
+TEST_CASE("ranks that ran side by side share the 10th percentile of a call position's gaps") {
+  std::vector<trace::LoadedTrace> traces;
+  for (uint64_t rank = 0; rank < 4; ++rank) {
+    TraceBuilder b;
+    for (uint64_t step = 0; step < 6; ++step)
+      for (uint64_t i = 0; i < 10; ++i)
+        b.after(1'000 + i + 100 * (rank * 5 + step)).launch("kernel_" + std::to_string(i), 10);
+    traces.push_back(b.load());
+  }
+  std::vector<CostTable> costs;
+  std::vector<Steps> steps;
+  std::vector<HostGaps> gaps;
+  for (const trace::LoadedTrace& trace : traces) {
+    costs.push_back(estimate_trace(trace, Estimator(h100())));
+    steps.push_back(find_steps(trace, costs.back()));
+    REQUIRE(steps.back().steps.size() == 6);
+    REQUIRE(steps.back().warm_up == 1);
+    gaps.push_back(recorded_gaps(trace));
+  }
+  std::vector<GapSource> sources;
+  for (size_t i = 0; i < 4; ++i) sources.push_back({&traces[i], &costs[i], &steps[i], &gaps[i]});
+  use_median_gaps(sources);
+  // Steps 1 to 5 of ranks 0 to 3: 20 gaps of 1000 + i + 100, 200, ... 2000. The second of them is the 10th percentile.
+  for (const HostGaps& each : gaps)
+    for (size_t i = 10; i < 60; ++i) CHECK(each.gap_ns[i] == 1'200 + i % 10);
+}
+
 TEST_CASE("a call that only some steps make keeps its gap, and the others stay aligned") {
   TraceBuilder b;
   for (int step = 0; step < 5; ++step)
