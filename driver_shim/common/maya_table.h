@@ -125,6 +125,15 @@ struct MayaTable {
   CUresult (*capture_operation)(CUstream stream, const OperationRecord* operation,
                                 void (*replay)(void* argument, CUstream stream), void (*release)(void* argument),
                                 void* argument);
+
+  // Nanoseconds of the trace's clock, for the next.
+  uint64_t (*now_ns)();
+  // As record_operation(), for a call that began at entry_ns and has more to do: `rest` (may be null) is called with
+  // `argument` once the operation has its place on the stream and its writes are unknown; the packet counts the time
+  // from entry_ns until it comes back as Maya's own. Not called when the operation is refused or captured.
+  CUresult (*record_timed_operation)(CUstream stream, const OperationRecord* operation, const MemoryRange* writes,
+                                     uint32_t write_count, uint64_t entry_ns, void (*rest)(void* argument),
+                                     void* argument);
 };
 
 }  // namespace maya

@@ -193,6 +193,8 @@ constexpr MayaTable kTable = {
     .charge_communicator = &charge_communicator,
     .is_capturing = &is_capturing,
     .capture_operation = &capture_operation,
+    .now_ns = &trace::now_ns,
+    .record_timed_operation = &record_timed_operation,
 };
 
 // NVIDIA's runtime asks for its own table first thing and cannot go on without it: says so once, naming the object that

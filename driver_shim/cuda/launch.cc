@@ -165,11 +165,14 @@ CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream 
       return status;
   if (const CUresult status = load_kernel(*kernel, *driver, context); status != CUDA_SUCCESS) return status;
 
+  const uint64_t settled_ns = thread->settling_ns;
   device::apply_effects(*kernel->behavior, launch, driver->memory());
   const uint64_t end_ns = stream->enqueue(driver->to_virtual_ns(entry_ns) + driver->launch_latency_ns(),
                                           entry.duration_ns, driver->queued_gap_ns());
   if (events.count != 0) record_events(*driver, events, end_ns);
-  if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
+  if (thread->settling_ns != settled_ns) [[unlikely]]
+    Recorder::get().timed_launch(entry.configuration, stream->id(), entry_ns, thread->settling_ns - settled_ns);
+  else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
     writer->launch(entry.configuration, stream->id(), entry_ns);
   return CUDA_SUCCESS;
 }

@@ -89,9 +89,9 @@ ResolvedOperation resolve_operation(const Estimator& estimator, const OperationR
   return {entry.id, entry.duration_ns};
 }
 
-void write_operation(uint32_t id, uint32_t group, uint32_t stream, uint64_t entry_ns) {
-  if (group != 0)
-    Recorder::get().grouped_operation(id, stream, group, entry_ns);
+void write_operation(uint32_t id, uint32_t group, uint32_t stream, uint64_t entry_ns, uint64_t own_ns) {
+  if (group != 0 || own_ns != 0)
+    Recorder::get().timed_operation(id, stream, group, entry_ns, own_ns);
   else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
     writer->operation(id, stream, entry_ns);
 }
@@ -124,7 +124,12 @@ CUresult capture_operation(CUstream handle, const OperationRecord* operation,
 
 CUresult record_operation(CUstream handle, const OperationRecord* operation, const MemoryRange* writes,
                           uint32_t write_count) noexcept {
-  const uint64_t entry_ns = trace::now_ns();
+  return record_timed_operation(handle, operation, writes, write_count, trace::now_ns(), nullptr, nullptr);
+}
+
+CUresult record_timed_operation(CUstream handle, const OperationRecord* operation, const MemoryRange* writes,
+                                uint32_t write_count, uint64_t entry_ns, void (*rest)(void* argument),
+                                void* argument) noexcept {
   const bool valid = operation != nullptr && operation->count <= OperationRecord::kMaxFields &&
                      (write_count == 0 || writes != nullptr);
   // The number of a group is no part of what the operation is.
@@ -146,7 +151,14 @@ CUresult record_operation(CUstream handle, const OperationRecord* operation, con
         for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
         stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
                        call.driver().queued_gap_ns());
-        write_operation(entry.id, group, stream.id(), entry_ns);
+        if (rest != nullptr) {
+          // `rest` may put other work on the stream, or let the entry's place in the cache be used for another.
+          const uint32_t id = entry.id, stream_id = stream.id();
+          rest(argument);
+          write_operation(id, group, stream_id, entry_ns, trace::now_ns() - entry_ns);
+        } else {
+          write_operation(entry.id, group, stream.id(), entry_ns);
+        }
         return CUDA_SUCCESS;
       },
       WhileCaptured::kAllowed);

@@ -89,7 +89,6 @@ uint32_t PendingWork::add(Driver& driver, const Stream& stream, const PendingCal
     if (tag == 0) tag = state().next_tag++;
     state().live.emplace(tag, Work{callbacks, argument});
     entry_of(stream).tags.push_back(tag);
-    ever_.store(true, std::memory_order_relaxed);
     live_.fetch_add(1, std::memory_order_release);
   }
   for (uint32_t i = 0; i < count; ++i) driver.memory().expect(tag, results[i].address, results[i].bytes);
@@ -110,6 +109,7 @@ void PendingWork::record(uint32_t event, const Stream& stream) {
     state().events.erase(event);
   else
     state().events[event] = std::move(tags);
+  events_.store(static_cast<uint32_t>(state().events.size()), std::memory_order_relaxed);
 }
 
 void PendingWork::follow(const Stream& stream, uint32_t event) {
@@ -123,6 +123,7 @@ void PendingWork::follow(const Stream& stream, uint32_t event) {
 void PendingWork::forget_event(uint32_t event) {
   std::lock_guard<std::mutex> lock(state().mutex);
   state().events.erase(event);
+  events_.store(static_cast<uint32_t>(state().events.size()), std::memory_order_relaxed);
 }
 
 PendingWork::Tags PendingWork::of_stream(const Stream& stream) {
@@ -169,7 +170,10 @@ uint64_t PendingWork::wait(const Tags& tags) {
 
 void PendingWork::settle(uint32_t tag) {
   Work work;
-  if (find(tag, &work)) work.callbacks.wait(work.argument, 0);
+  if (!find(tag, &work)) return;
+  const uint64_t start_ns = trace::now_ns();
+  work.callbacks.wait(work.argument, 0);
+  thread_state().settling_ns += trace::now_ns() - start_ns;
 }
 
 }  // namespace maya::cuda

@@ -26,13 +26,13 @@ class PendingWork {
 
   // An event was recorded on a stream, a stream waits for an event.
   static void event_recorded(uint32_t event, const Stream& stream) {
-    if (ever_.load(std::memory_order_relaxed)) record(event, stream);
+    if (any() || events_.load(std::memory_order_relaxed) != 0) record(event, stream);
   }
   static void stream_waits(const Stream& stream, uint32_t event) {
     if (any()) follow(stream, event);
   }
   static void event_destroyed(uint32_t event) {
-    if (ever_.load(std::memory_order_relaxed)) forget_event(event);
+    if (events_.load(std::memory_order_relaxed) != 0) forget_event(event);
   }
 
   // Whether work is left over, after everyone had a chance to end without blocking.
@@ -57,7 +57,7 @@ class PendingWork {
   static uint64_t wait(const Tags& tags);
 
   static inline constinit std::atomic<uint32_t> live_{0};
-  static inline constinit std::atomic<bool> ever_{false};
+  static inline constinit std::atomic<uint32_t> events_{0};  // that were recorded behind pending work
 };
 
 }  // namespace maya::cuda

@@ -244,13 +244,25 @@ void Recorder::graph_launch(uint32_t graph, uint32_t packets, uint32_t stream, u
   });
 }
 
-void Recorder::grouped_operation(uint32_t operation, uint32_t stream, uint32_t group, uint64_t entry_ns) {
+void Recorder::timed_operation(uint32_t operation, uint32_t stream, uint32_t group, uint64_t entry_ns,
+                               uint64_t own_ns) {
   trace::Writer* const to = writer();
   if (to == nullptr) return;
   Encoder packet;
   packet.integer(Packet::kOperation, operation);
   packet.integer(Packet::kStream, stream);
   packet.integer(Packet::kGroup, group);
+  packet.integer(Packet::kOwnNs, own_ns);
+  to->packet(packet, entry_ns);
+}
+
+void Recorder::timed_launch(uint32_t configuration, uint32_t stream, uint64_t entry_ns, uint64_t own_ns) {
+  trace::Writer* const to = writer();
+  if (to == nullptr) return;
+  Encoder packet;
+  packet.integer(Packet::kLaunch, configuration);
+  packet.integer(Packet::kStream, stream);
+  packet.integer(Packet::kOwnNs, own_ns);
   to->packet(packet, entry_ns);
 }
 

@@ -70,8 +70,10 @@ class Recorder {
   void communicator(uint32_t id, const CommunicatorDescription& description);
   // The launch of an executable graph; `packets` packets with its work follow.
   void graph_launch(uint32_t graph, uint32_t packets, uint32_t stream, uint64_t entry_ns);
-  // A library operation inside a group of collective calls (Packet.group).
-  void grouped_operation(uint32_t operation, uint32_t stream, uint32_t group, uint64_t entry_ns);
+  // A library operation inside a group of collective calls (Packet.group; 0: none), or with time of Maya's own.
+  void timed_operation(uint32_t operation, uint32_t stream, uint32_t group, uint64_t entry_ns, uint64_t own_ns);
+  // A launch that had to wait for another process.
+  void timed_launch(uint32_t configuration, uint32_t stream, uint64_t entry_ns, uint64_t own_ns);
   void notice(int severity, std::string_view text);
   void unsupported(const char* library, const char* entry_point);
 

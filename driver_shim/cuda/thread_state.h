@@ -32,6 +32,8 @@ struct ThreadState {
   };
   std::vector<PerThreadStream> per_thread_streams;
 
+  uint64_t settling_ns = 0;  // host time, all together, that went into waiting for bytes of other processes
+
   std::unique_ptr<LaunchCache> launches;
   std::unique_ptr<OperationCache> operations;
 

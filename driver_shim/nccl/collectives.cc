@@ -43,42 +43,74 @@ OperationRecord record_of(const Communicator& c, const CollectiveCall& call) {
   return record;
 }
 
-bool is_captured(cudaStream_t stream) {
-  const auto ask = MAYA_DRIVER(cuStreamIsCapturing);
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return ask != nullptr && ask(reinterpret_cast<CUstream>(stream), &status) == CUDA_SUCCESS &&
-         status != CU_STREAM_CAPTURE_STATUS_NONE;
+// A call with its place in the trace, on its way to the other ranks.
+struct Issue {
+  std::shared_ptr<Communicator> communicator;
+  CollectiveCall call;
+  Contribution own;
+  ncclResult_t result = ncclSuccess;
+};
+
+void hand_out(void* argument) {
+  auto& issue = *static_cast<Issue*>(argument);
+  try {
+    begin_group();
+    touch(issue.communicator);
+    issue.result = post(issue.communicator, issue.call, std::move(issue.own));
+    const ncclResult_t ended = end_group();
+    if (issue.result == ncclSuccess) issue.result = ended;
+  } catch (const std::bad_alloc&) {
+    issue.result = ncclSystemError;
+  }
 }
+
+// Bytes that become unknown when the call is issued. What a single rank or the root of a broadcast receives is its own,
+// in place or copied, and so is what a twin broadcasts: nothing becomes unknown.
+MemoryRange unknown_range(const Communicator& c, const CollectiveCall& call) {
+  const bool broadcast = call.kind == CollectiveKind::kBroadcast;
+  const bool own = c.ranks == 1 || (broadcast && (c.rank == call.root || c.twins));
+  if (own && call.operation < ncclNumOps) return {0, 0};
+  return {address(call.receive), received_bytes(call, c.rank, c.ranks)};
+}
+
+// A launch of the graph that the call was captured into: the same call again.
+void replay(void* argument, CUstream stream) {
+  Issue issue = *static_cast<const Issue*>(argument);
+  if (issue.communicator->state.load() != Communicator::State::kReady) return;
+  issue.call.stream = reinterpret_cast<cudaStream_t>(stream);
+  issue.own = contribute(*issue.communicator, issue.call);
+  const MemoryRange unknown = unknown_range(*issue.communicator, issue.call);
+  if (unknown.bytes > 0) shim::driver()->make_unknown(unknown.address, unknown.bytes);
+  hand_out(&issue);
+}
+
+void release(void* argument) { delete static_cast<Issue*>(argument); }
 
 ncclResult_t issue(ncclComm_t comm, const CollectiveCall& call) {
   if (const ncclResult_t result = ready(comm, call.api); result != ncclSuccess) return result;
-  const std::shared_ptr<Communicator> communicator = comm->communicator;
-  Communicator& c = *communicator;
+  const maya::MayaTable& driver = *shim::driver();
+  const uint64_t entry_ns = driver.now_ns();
+  Issue issue{comm->communicator, call, parameters_of(call)};
+  const Communicator& c = *issue.communicator;
   if (const ncclResult_t result = check(c, call); result != ncclSuccess) return result;
-  if (const ncclResult_t result = charge_for(c, call); result != ncclSuccess) return result;
-  const bool captured = is_captured(call.stream);
-  Contribution own = parameters_of(call);
-  if (!captured) own = contribute(c, call);
-
+  if (const ncclResult_t result = charge_for(*issue.communicator, call); result != ncclSuccess) return result;
   const OperationRecord record = record_of(c, call);
-  const MemoryRange writes{address(call.receive), received_bytes(call, c.rank, c.ranks)};
-  // What a single rank or the root of a broadcast receives is its own, in place or copied: nothing becomes unknown.
-  const bool from_itself = c.ranks == 1 || (call.kind == CollectiveKind::kBroadcast && c.rank == call.root);
-  // So does what a twin broadcasts: it has this rank's bytes (twins.h).
-  const bool from_twin = c.twins && call.kind == CollectiveKind::kBroadcast;
-  const bool in_place = call.send == call.receive || call.send == nullptr;
-  const bool alone = (from_itself || from_twin) && !own.user_operation && (!captured || in_place);
-  const CUresult recorded = shim::driver()->record_operation(reinterpret_cast<CUstream>(call.stream), &record, &writes,
-                                                             alone || writes.bytes == 0 ? 0 : 1);
+  const auto stream = reinterpret_cast<CUstream>(call.stream);
+  CUresult recorded;
+  if (driver.is_capturing(stream) != 0) {
+    auto* kept = new Issue(issue);
+    recorded = driver.capture_operation(stream, &record, &replay, &release, kept);
+    if (recorded == CUDA_ERROR_ILLEGAL_STATE) delete kept;
+  } else {
+    issue.own = contribute(c, call);
+    const MemoryRange unknown = unknown_range(c, call);
+    recorded = driver.record_timed_operation(stream, &record, &unknown, unknown.bytes > 0 ? 1 : 0, entry_ns,
+                                             call.count > 0 ? &hand_out : nullptr, &issue);
+  }
   if (recorded != CUDA_SUCCESS)
     return failed(ncclUnhandledCudaError,
                   std::string(call.api) + ": the driver returned error " + std::to_string(recorded));
-  if (captured || call.count == 0) return ncclSuccess;
-  begin_group();
-  touch(communicator);
-  const ncclResult_t posted = post(communicator, call, std::move(own));
-  const ncclResult_t ended = end_group();
-  return posted != ncclSuccess ? posted : ended;
+  return issue.result;
 }
 
 }  // namespace
