@@ -191,3 +191,26 @@ TEST_CASE("results do not overwrite what came after them") {
     ncclCommDestroy(comm);
   }));
 }
+
+TEST_CASE("collectives of a captured graph travel with every launch") {
+  World world(2);
+  CHECK(world.run([](Rank& me) {
+    ncclComm_t comm = me.join();
+    cudaStream_t stream;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    int64_t* data = me.upload(Numbers{1, 5});
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    EXPECT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, stream) == ncclSuccess);
+    EXPECT(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    EXPECT(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    EXPECT(me.download(data, 2) == Numbers{1, 5});
+    for (int i = 0; i < 3; ++i) EXPECT(cudaGraphLaunch(executable, stream) == cudaSuccess);
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+    EXPECT(me.download(data, 2) == Numbers{8, 5});
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+    ncclCommDestroy(comm);
+  }));
+}
