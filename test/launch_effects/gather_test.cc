@@ -105,6 +105,23 @@ TEST_CASE("a gather reads along its dimension", "[effects]") {
   CHECK(get<int64_t>(*memory, result, 4) == std::vector<int64_t>{101, 101, 102, 100});
 }
 
+TEST_CASE("a gather that is too large to compute leaves what lies behind its indices alone", "[effects]") {
+  auto memory = make_memory();
+  constexpr uint32_t kElements = 16384;  // 128 KiB of results, twice what is computed
+  const Address block = allocate(*memory, 2 << 20);
+  const Address indices = block, label = block + 8 * kElements, source = label + 512, result = source + 512;
+  put<int64_t>(*memory, indices, std::vector<int64_t>(kElements, 1));
+  put<int64_t>(*memory, label, {7});
+  put<int64_t>(*memory, source, {100, 101});
+  put<int64_t>(*memory, result, {1});
+  Parameter lambda = calculator(kElements, {8, 0, 8});
+  lambda.at(608, indices).at(616, int64_t{2}).at(632, result).at(640, int64_t{1}).at(648, int64_t{2}).at(656, source);
+  gather_longs().launch(*memory, {value(static_cast<int32_t>(kElements)), lambda});
+  CHECK_FALSE(memory->known(result, 8));
+  CHECK(get<int64_t>(*memory, label, 1) == std::vector<int64_t>{7});
+  CHECK(get<int64_t>(*memory, source, 2) == std::vector<int64_t>{100, 101});
+}
+
 TEST_CASE("index_select moves rows", "[effects]") {
   auto memory = make_memory();
   const Address source = allocate(*memory, 512), indices = allocate(*memory, 512), result = allocate(*memory, 512);
