@@ -24,9 +24,9 @@ struct Dimension {
 
 struct RankSummary {
   int32_t rank = 0;
-  // Hash of the device operations in order, by stream: kernels with their grids, library operations with their shapes.
-  // Left out is what may differ between ranks that do the same: copies and fills (sizes of pickled objects), peers,
-  // roots, communicators, sizes of collectives below 4 KiB.
+  // Hash of the device operations in order, by stream (numbered by first use): kernels with their grids, library
+  // operations with their shapes. Left out is what may differ between ranks that do the same: copies and fills (sizes
+  // of pickled objects), peers, roots, communicators, sizes of collectives below 4 KiB.
   uint64_t fingerprint = 0;
   std::vector<Dimension> transfers;  // of the groups that it sends or receives in, each once
 };

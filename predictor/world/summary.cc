@@ -106,16 +106,21 @@ RankSummary summarize(const trace::LoadedTrace& trace) {
   for (const trace::Configuration& launch : trace.configurations) launches.push_back(hash_of(trace, launch));
   for (const trace::Operation& operation : trace.operations) operations.push_back(hash_of(operation.record));
 
-  std::map<uint32_t, uint64_t> by_stream;
+  std::unordered_map<uint32_t, size_t> numbers;  // streams in the order of their first use: ids depend on the device
+  std::vector<uint64_t> by_stream;
   std::map<int64_t, std::map<uint64_t, Peers>>
       transfers;  // by communicator, then group; a call outside of one is its own
   uint64_t alone = uint64_t{1} << 32;
   for (const trace::Event& event : trace.events) {
     if (event.index == trace::kNoDefinition) continue;
+    if (event.kind != trace::EventKind::kLaunch && event.kind != trace::EventKind::kOperation) continue;
+    const size_t number = numbers.emplace(event.stream, numbers.size()).first->second;
+    if (number == by_stream.size()) by_stream.push_back(0);
+    uint64_t& hash = by_stream[number];
     if (event.kind == trace::EventKind::kLaunch) {
-      by_stream[event.stream] = mixed(by_stream[event.stream], launches[event.index]);
-    } else if (event.kind == trace::EventKind::kOperation) {
-      by_stream[event.stream] = mixed(by_stream[event.stream], operations[event.index]);
+      hash = mixed(hash, launches[event.index]);
+    } else {
+      hash = mixed(hash, operations[event.index]);
       const OperationRecord& record = trace.operations[event.index].record;
       if (record.family != Family::kPointToPoint) continue;
       Peers& peers = transfers[record.get(Key::kCommunicator)][event.group != 0 ? event.group : ++alone];
@@ -123,7 +128,7 @@ RankSummary summarize(const trace::LoadedTrace& trace) {
       (sends ? peers.sent : peers.received).insert(record.get(Key::kPeer));
     }
   }
-  for (const auto& [stream, hash] : by_stream) summary.fingerprint = mixed(mixed(summary.fingerprint, stream), hash);
+  for (const uint64_t hash : by_stream) summary.fingerprint = mixed(summary.fingerprint, hash);
 
   for (const Membership& membership : memberships_of(trace)) {
     const auto found = transfers.find(membership.id);

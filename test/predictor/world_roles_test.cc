@@ -170,3 +170,13 @@ TEST_CASE("small collectives, copies and peers do not tell ranks apart; sizes of
   const auto large = [](TraceBuilder* builder, int rank) { all_reduce(builder, kWorld, (1 << 20) + rank); };
   CHECK(summarize(run_rank(0, 8, large)).fingerprint != summarize(run_rank(5, 8, large)).fingerprint);
 }
+
+TEST_CASE("ids of streams depend on the device and tell nobody apart") {
+  const auto on_stream = [](TraceBuilder* builder, int rank) {
+    builder->stream = rank == 0 ? 0 : 7;
+    builder->gemm(128, 128, 128);
+    builder->stream = rank == 0 ? 3 : 12;
+    all_reduce(builder, kWorld, 1 << 20);
+  };
+  CHECK(summarize(run_rank(0, 8, on_stream)).fingerprint == summarize(run_rank(5, 8, on_stream)).fingerprint);
+}
