@@ -116,4 +116,4 @@ def main(cases):
             self.run_case(case)
         setattr(Frameworks, f"test_{case.name}", test)
     names = sys.argv[1:] or [case.name for case in cases]
-    unittest.main(argv=sys.argv[:1], defaultTest=[f"Frameworks.test_{name}" for name in names], verbosity=2)
+    unittest.main(module=sys.modules[__name__], argv=sys.argv[:1], defaultTest=[f"Frameworks.test_{name}" for name in names], verbosity=2)

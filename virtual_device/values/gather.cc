@@ -84,12 +84,17 @@ class GatherEffect : public ComputedEffect {
     const Places places = find_places(launch);
     if (!memory.in_device_range(places.result)) return false;
     if (!memory.maybe_known(places.result) && !(places.source != 0 && memory.maybe_known(places.source))) return true;
-    if (count <= 0 || static_cast<uint64_t>(count) > kMaximumComputed_bytes / layout_.element) return false;
     const Offsets offsets(captured(launch), layout_.tensors);
-    if (!offsets.valid()) return false;
-    if (layout_.form != Form::kFlip && !memory.maybe_known(index_address(launch, 0))) return false;
-    if (!carry_out_elements(launch, memory, static_cast<uint64_t>(count), offsets, places)) return false;
-    count_computed();
+    if (count <= 0 || !offsets.valid()) return false;
+    const auto elements = static_cast<uint64_t>(count);
+    if (elements <= kMaximumComputed_bytes / layout_.element &&
+        (layout_.form == Form::kFlip || memory.maybe_known(index_address(launch, 0))) &&
+        carry_out_elements(launch, memory, elements, offsets, places)) {
+      count_computed();
+      return true;
+    }
+    if (!fills_its_result()) return false;
+    forget(memory, places.result, offsets.span(elements, 0, layout_.element));
     return true;
   }
 
@@ -97,6 +102,11 @@ class GatherEffect : public ComputedEffect {
   struct Places {
     Address result = 0, source = 0;
   };
+
+  // True for the forms that write every element of the result and nothing else.
+  bool fills_its_result() const {
+    return layout_.form == Form::kIndex || layout_.form == Form::kTake || layout_.form == Form::kGather;
+  }
 
   bool is_scatter_gather() const {
     return layout_.form == Form::kGather || layout_.form == Form::kScatter || layout_.form == Form::kScatterFill;

@@ -21,8 +21,9 @@ for step in range(STEPS):
         piece = SEQUENCE // (2 * WORLD)
         expected = [p for i in (RANK, 2 * WORLD - 1 - RANK) for p in range(i * piece, (i + 1) * piece)]
         assert positions.tolist() == expected, positions
-        q, k, v = (x.requires_grad_() for x in (q, k, v))
-        F.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
-        (whole,) = context_parallel_unshard(mesh, [positions], [0])
-        assert whole.tolist() == list(range(SEQUENCE)), whole
+        (whole,) = context_parallel_unshard(mesh, [positions[None]], [1])
+        assert whole.tolist() == [list(range(SEQUENCE))], whole
+        pieces = [x.detach().requires_grad_() for x in (q, k, v)]
+        F.scaled_dot_product_attention(*pieces, is_causal=True).sum().backward()
+        assert all(x.grad.shape == (BATCH, HEADS, SEQUENCE // WORLD, HEAD) for x in pieces)
 finish(f"context parallel {a.rotate}")
