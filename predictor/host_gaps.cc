@@ -1,6 +1,7 @@
 #include "predictor/host_gaps.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "predictor/numbers.h"
@@ -14,6 +15,10 @@ using trace::EventKind;
 constexpr size_t kLookAhead_calls = 64;
 // Of gaps of ranks that ran side by side. More processes than processors wait for each other in most of their gaps.
 constexpr double kQuantileOfRanks = 0.1;
+// Calls of a thread that tell what it is about: the one that the gap is before, and those before it.
+constexpr size_t kContext_calls = 6;
+// Fewer gaps than these after the same calls say little; then fewer calls have to be the same.
+constexpr size_t kEnoughGaps = 8;
 
 struct ThreadState {
   bool seen = false;
@@ -117,62 +122,73 @@ bool has_measured_calls(const trace::LoadedTrace& trace) {
   return std::any_of(trace.events.begin(), trace.events.end(), [](const trace::Event& e) { return e.call_ns != 0; });
 }
 
-void use_median_gaps(std::span<const GapSource> ranks) {
-  struct CountedStep {
+void use_gaps_of_all(std::span<const GapSource> ranks) {
+  struct Call {
     const GapSource* rank;
-    uint32_t begin;  // first event
-    std::vector<uint64_t> signatures;
-    std::vector<uint32_t> positions;  // in the reference
+    uint32_t event;
+    std::array<uint64_t, kContext_calls> context;  // what the thread called last, the newest first
   };
-  std::vector<CountedStep> counted;
-  std::vector<uint64_t> lengths;
+  std::vector<Call> left;
   for (const GapSource& rank : ranks) {
-    for (size_t k = rank.steps->warm_up; k < rank.steps->steps.size(); ++k) {
-      const Step& step = rank.steps->steps[k];
-      CountedStep& list = counted.emplace_back(CountedStep{&rank, step.begin, {}, {}});
-      std::unordered_map<uint32_t, uint32_t> threads;  // numbered as they appear in the step: ids differ between ranks
-      const auto thread_number = [&](uint32_t event) {
-        const uint32_t id = rank.trace->events[event].thread;
-        return ranks.size() == 1 ? id : threads.try_emplace(id, static_cast<uint32_t>(threads.size())).first->second;
-      };
-      for (uint32_t i = step.begin; i < step.end; ++i)
-        list.signatures.push_back(call_signature(*rank.trace, *rank.costs, i, thread_number(i)));
-      lengths.push_back(list.signatures.size());
+    if (rank.steps->steps.empty()) continue;
+    std::unordered_map<uint32_t, std::array<uint64_t, kContext_calls>> contexts;  // by thread
+    const uint32_t begin = rank.steps->steps[rank.steps->warm_up].begin;
+    for (uint32_t i = 0; i < rank.steps->steps.back().end; ++i) {
+      std::array<uint64_t, kContext_calls>& context = contexts[rank.trace->events[i].thread];
+      std::copy_backward(context.begin(), context.end() - 1, context.end());
+      context[0] = call_signature(*rank.trace, *rank.costs, i, 0);
+      if (i >= begin) left.push_back({&rank, i, context});
     }
   }
-  if (counted.size() < 2) return;
-  const uint64_t usual = median(lengths);
-  const std::vector<uint64_t> reference = std::find_if(counted.begin(), counted.end(), [&](const CountedStep& step) {
-                                            return step.signatures.size() == usual;
-                                          })->signatures;
-
-  std::vector<std::vector<uint64_t>> observed(reference.size());
-  for (CountedStep& step : counted) {
-    step.positions = align(reference, step.signatures);
-    for (size_t s = 0; s < step.positions.size(); ++s)
-      if (step.positions[s] != kNone) observed[step.positions[s]].push_back(step.rank->gaps->gap_ns[step.begin + s]);
-  }
-  std::vector<uint64_t> typical(reference.size());
-  const double usual_quantile = ranks.size() > 1 ? kQuantileOfRanks : 0.5;
-  for (size_t r = 0; r < reference.size(); ++r) typical[r] = quantile(observed[r], usual_quantile);
-  for (size_t first = 0, last = 0; first < counted.size(); first = last) {
-    std::vector<uint32_t> made_by(reference.size(), 0);  // how many steps of the rank
-    for (; last < counted.size() && counted[last].rank == counted[first].rank; ++last)
-      for (const uint32_t r : counted[last].positions)
-        if (r != kNone) ++made_by[r];
-    for (size_t k = first; k < last; ++k) {
-      const CountedStep& step = counted[k];
-      for (size_t s = 0; s < step.positions.size(); ++s) {
-        const uint32_t r = step.positions[s];
-        if (r != kNone && made_by[r] == last - first) step.rank->gaps->gap_ns[step.begin + s] = typical[r];
+  for (size_t length = kContext_calls; length > 0; length /= 2) {
+    std::unordered_map<uint64_t, std::vector<Call>> alike;
+    for (const Call& call : left) alike[mix(0, call.context.data(), length * sizeof(uint64_t))].push_back(call);
+    left.clear();
+    for (const auto& [context, list] : alike) {
+      if (list.size() < kEnoughGaps && length > 1) {
+        left.insert(left.end(), list.begin(), list.end());
+        continue;
       }
+      std::vector<uint64_t> gaps;
+      for (const Call& call : list) gaps.push_back(call.rank->gaps->gap_ns[call.event]);
+      const uint64_t usual = quantile(std::move(gaps), kQuantileOfRanks);
+      for (const Call& call : list) call.rank->gaps->gap_ns[call.event] = usual;
     }
   }
 }
 
 void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps) {
-  const GapSource rank{&trace, &costs, &steps, gaps};
-  use_median_gaps(std::span(&rank, 1));
+  const size_t counted = steps.steps.size() - std::min<size_t>(steps.steps.size(), steps.warm_up);
+  if (counted < 2) return;
+  std::vector<std::vector<uint64_t>> signatures;
+  for (size_t k = steps.warm_up; k < steps.steps.size(); ++k) {
+    std::vector<uint64_t>& list = signatures.emplace_back();
+    for (uint32_t i = steps.steps[k].begin; i < steps.steps[k].end; ++i)
+      list.push_back(call_signature(trace, costs, i, trace.events[i].thread));
+  }
+  std::vector<uint64_t> lengths;
+  for (const auto& list : signatures) lengths.push_back(list.size());
+  const uint64_t usual = median(lengths);
+  const std::vector<uint64_t>& reference =
+      *std::find_if(signatures.begin(), signatures.end(), [&](const auto& list) { return list.size() == usual; });
+
+  std::vector<std::vector<uint32_t>> positions;
+  std::vector<std::vector<uint64_t>> observed(reference.size());
+  for (size_t k = 0; k < counted; ++k) {
+    positions.push_back(align(reference, signatures[k]));
+    for (size_t s = 0; s < positions[k].size(); ++s)
+      if (positions[k][s] != kNone)
+        observed[positions[k][s]].push_back(gaps->gap_ns[steps.steps[steps.warm_up + k].begin + s]);
+  }
+  std::vector<uint64_t> medians(reference.size());
+  for (size_t r = 0; r < reference.size(); ++r) medians[r] = median(observed[r]);
+  for (size_t k = 0; k < counted; ++k) {
+    for (size_t s = 0; s < positions[k].size(); ++s) {
+      const uint32_t r = positions[k][s];
+      if (r != kNone && observed[r].size() == counted)
+        gaps->gap_ns[steps.steps[steps.warm_up + k].begin + s] = medians[r];
+    }
+  }
 }
 
 }  // namespace maya::predictor

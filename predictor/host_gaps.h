@@ -37,10 +37,13 @@ struct GapSource {
 
 // Replaces the gaps of the steps that count (those after the warm-up) by the median over the same call position in all
 // of them: the machine that emulates is noisy, and every step makes the same calls. Calls that not all of these steps
-// of a rank make keep their gap. Ranks that do the same are taken together, and of several ranks the 10th percentile
-// stands for the median: processes that emulate side by side disturb each other, and on a real cluster each has
-// processors of its own.
-void use_median_gaps(std::span<const GapSource> ranks);
+// make keep their gap.
 void use_median_gaps(const trace::LoadedTrace& trace, const CostTable& costs, const Steps& steps, HostGaps* gaps);
+
+// The same for ranks that ran side by side: processes that emulate on one machine disturb each other in most of their
+// gaps, and on a real cluster each has processors of its own. A gap becomes the 10th percentile of all gaps, of any
+// rank and step that counts, before the same call after the same calls of its thread; where these are few, after fewer
+// calls.
+void use_gaps_of_all(std::span<const GapSource> ranks);
 
 }  // namespace maya::predictor

@@ -182,14 +182,18 @@ Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, co
 }
 
 void even_out_gaps(const std::vector<RankPrediction>& ranks, std::vector<PreparedRank>* prepared) {
-  std::map<uint64_t, std::vector<GapSource>> alike;  // by the signature of the last step
+  std::vector<GapSource> sources;
   for (size_t i = 0; i < ranks.size(); ++i) {
     const RankPrediction& rank = ranks[i];
     // What was measured on a real machine is kept.
     if (rank.steps.steps.empty() || has_measured_calls(*rank.trace)) continue;
-    alike[rank.steps.steps.back().signature].push_back({rank.trace, &rank.costs, &rank.steps, &(*prepared)[i].gaps});
+    sources.push_back({rank.trace, &rank.costs, &rank.steps, &(*prepared)[i].gaps});
   }
-  for (const auto& [signature, list] : alike) use_median_gaps(list);
+  if (sources.size() == 1) {
+    use_median_gaps(*sources[0].trace, *sources[0].costs, *sources[0].steps, sources[0].gaps);
+  } else {
+    use_gaps_of_all(sources);
+  }
 }
 
 void build_rank(const Options& options, const World& world, uint32_t rank_class, const PreparedRank& prepared,

@@ -27,7 +27,7 @@ struct PreparedRank {
 Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, const Cluster* cluster,
                      const World& world, uint32_t rank_class, RankPrediction* rank, PreparedRank* prepared);
 
-// Takes the noise of machines that emulate out of the gaps: ranks whose steps are alike have the same. `prepared`: by
+// Takes the noise of machines that emulate out of the gaps: ranks that do the same have the same. `prepared`: by
 // rank.
 void even_out_gaps(const std::vector<RankPrediction>& ranks, std::vector<PreparedRank>* prepared);
 

@@ -104,7 +104,7 @@ TEST_CASE("ranks that ran side by side share the 10th percentile of a call posit
   }
   std::vector<GapSource> sources;
   for (size_t i = 0; i < 4; ++i) sources.push_back({&traces[i], &costs[i], &steps[i], &gaps[i]});
-  use_median_gaps(sources);
+  use_gaps_of_all(sources);
   // Steps 1 to 5 of ranks 0 to 3: 20 gaps of 1000 + i + 100, 200, ... 2000. The second of them is the 10th percentile.
   for (const HostGaps& each : gaps)
     for (size_t i = 10; i < 60; ++i) CHECK(each.gap_ns[i] == 1'200 + i % 10);
