@@ -69,6 +69,7 @@ inline bool read_known(const Memory& memory, Address address, uint64_t bytes, st
 // apart from known bytes behind it that are left over from an earlier use of
 // the memory (see Memory::make_unknown_around_values).
 inline MemoryStatus write_result(Memory& memory, Address address, const void* bytes, uint64_t count) {
+  if (count == 0) return MemoryStatus::kOk;
   if (count > 4 || (count & (count - 1)) != 0) {
     if (count != 8) return memory.write(address, bytes, count);
     const MemoryStatus status = write_result(memory, address, bytes, 4);
