@@ -12,6 +12,7 @@ namespace maya::predictor {
 namespace {
 
 constexpr int64_t kSmallCollective_bytes = 4096;
+constexpr int32_t kMostMembers = 1 << 20;  // of a world that a trace speaks of; more is damage
 
 uint64_t mixed(uint64_t hash, uint64_t value) {  // FNV-1a over 64-bit words, with a final shift to spread low bits
   hash = (hash ^ value) * 0x100000001b3;
@@ -90,7 +91,8 @@ std::vector<Membership> memberships_of(const trace::LoadedTrace& trace) {
     membership.name = communicator.name();
     if (communicator.world_ranks_size() == membership.size) {
       membership.members.assign(communicator.world_ranks().begin(), communicator.world_ranks().end());
-    } else if (membership.size == trace.process.world_size()) {
+    } else if (membership.size == trace.process.world_size() && membership.size > 0 &&
+               membership.size <= kMostMembers) {
       membership.members.resize(static_cast<size_t>(membership.size));
       std::iota(membership.members.begin(), membership.members.end(), 0);
     }
