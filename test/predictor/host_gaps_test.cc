@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "predictor/host_costs.h"
 #include "predictor/program_builder.h"
 #include "test/predictor/trace_builder.h"
 
@@ -194,4 +195,55 @@ TEST_CASE("streams: the first of a device is its legacy default, flag 1 is non-b
   CHECK(p.streams[2].blocking);
   CHECK_FALSE(p.streams[2].legacy_default);
   CHECK(p.calls[3].stream == 1);
+}
+
+TEST_CASE("what follows the launch of a CUDA graph belongs to that one call") {
+  TraceBuilder b;
+  b.launch("before", 1);  // 0
+  proto::Packet launch;
+  launch.mutable_graph_launch()->set_graph(1);
+  launch.mutable_graph_launch()->set_nodes(5);
+  launch.mutable_graph_launch()->set_nodes_follow(true);
+  b.after(1000).packet(launch);  // 1
+  b.launch("a", 1);              // 2: all at the time of the call
+  b.stream = 7;
+  b.launch("b", 1);  // 3: of a branch
+  b.stream = 0;
+  b.copy(proto::Copy::DEVICE_TO_HOST, 4, true, true);  // 4: a node blocks nobody
+  b.event(proto::EventCall::RECORD, 9);                // 5
+  b.after(250).launch("c", 1);                         // 6: the last one is stamped when the replay was over
+  b.after(2000).launch("after", 1);                    // 7: 2000 after that
+  const trace::LoadedTrace trace = b.load();
+  const HostGaps gaps = recorded_gaps(trace);
+  CHECK(gaps.gap_ns == std::vector<uint64_t>{0, 1000, 0, 0, 0, 0, 0, 2000});
+  const Program p = build_program(trace, estimate_trace(trace, Estimator(h100())), gaps, h100(), 1);
+  CHECK(p.calls[1].cost_ns == host_costs::kGraphLaunch_ns + 5 * host_costs::kGraphLaunchPerNode_ns);
+  for (size_t i = 2; i <= 6; ++i) {
+    CHECK(p.calls[i].cost_ns == 0);
+    CHECK_FALSE(p.calls[i].blocks);
+  }
+  // The first node of each stream follows what was there before; later ones follow each other closely.
+  CHECK(p.calls[2].queued_gap_ns != host_costs::kGraphNodeGap_ns);
+  CHECK(p.calls[3].queued_gap_ns != host_costs::kGraphNodeGap_ns);
+  CHECK(p.calls[4].queued_gap_ns == host_costs::kGraphNodeGap_ns);
+  CHECK(p.calls[6].queued_gap_ns == host_costs::kGraphNodeGap_ns);
+  CHECK(p.calls[7].cost_ns > 0);
+  CHECK(p.calls[7].queued_gap_ns != host_costs::kGraphNodeGap_ns);
+}
+
+TEST_CASE("a graph of many nodes is one call to a thread that watches others") {
+  TraceBuilder b;
+  b.launch("a", 1);  // 0: thread 0
+  b.thread = 1;
+  proto::Packet launch;
+  launch.mutable_graph_launch()->set_nodes(50);
+  launch.mutable_graph_launch()->set_nodes_follow(true);
+  b.after(100).packet(launch);
+  for (int i = 0; i < 50; ++i) b.launch("b", 1);
+  b.thread = 0;
+  b.after(40).launch("c", 1);  // 52: away for one call only, 140 ns
+  const HostGaps gaps = recorded_gaps(b.load());
+  REQUIRE(gaps.gap_ns.size() == 53);
+  CHECK(gaps.after[52] == kNone);
+  CHECK(gaps.gap_ns[52] == 140);
 }
