@@ -11,7 +11,7 @@ namespace maya::cuda {
 namespace {
 
 constexpr size_t kMostGraphs = 1 << 18;
-constexpr size_t kMostNodes = 1 << 24;
+constexpr size_t kMostNodes = 1 << 22;
 
 std::atomic<uint64_t> next_node_id{1};
 std::atomic<uint32_t> next_graph_id{1};

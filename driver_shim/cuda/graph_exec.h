@@ -27,6 +27,7 @@ struct GraphStep {
 
 struct GraphPlan {
   std::vector<GraphStep> steps;
+  uint32_t lanes = 0;
   std::vector<uint32_t> lane_streams;  // trace ids of the streams of lanes 1, 2...
   std::vector<uint32_t> joins;         // events that the launch stream waits for at the end
   uint32_t start_event = 0;            // recorded on the launch stream; the other lanes wait for it

@@ -42,8 +42,7 @@ class Replay {
   CUresult run() {
     if (plan_.start_event != 0) {
       event(Kind::kRecord, plan_.start_event, 0);
-      for (uint32_t lane = 1; lane <= plan_.lane_streams.size() && packets_left_ != 0; ++lane)
-        event(Kind::kWait, plan_.start_event, lane);
+      for (uint32_t lane = 1; lane < plan_.lanes; ++lane) event(Kind::kWait, plan_.start_event, lane);
     }
     for (const GraphStep& step : plan_.steps) {
       step_ = &step;

@@ -151,6 +151,7 @@ CUresult make_plan(Driver& driver, ExecutableGraph& graph, const GraphNode** fai
   GraphPlan plan;
   plan.lane_streams = std::move(graph.plan.lane_streams);
   describe_lanes(driver, graph, schedule.lanes, &plan.lane_streams);
+  plan.lanes = schedule.lanes;
   plan.span_ns = schedule.span_ns;
   // The start event of the launch stream, and its wait on every other lane.
   if (schedule.lanes > 1) {
