@@ -75,7 +75,7 @@ class Frameworks(EndToEnd):
 
     def read_trace(self, trace):
         """The rank and the size of the world of a trace, and its calls of NCCL by name and by (name, bytes). None where it has no work."""
-        calls, texts, described, rank, worked = collections.Counter(), {}, {}, None, False
+        texts, described, operations, rank = {}, {}, [], None
         for line in self.tool("maya-trace", "dump", "--json", trace).stdout.splitlines():
             one = json.loads(line)
             kind, packet = one["kind"], one["packet"].get(one["kind"])
@@ -87,13 +87,16 @@ class Frameworks(EndToEnd):
                 rank = (packet.get("rank", 0), packet["ranks"])
             elif kind == "operation_descriptor":
                 size = dict(zip(packet.get("keys", []), packet.get("values", []))).get(BYTES_KEY, 0)
-                described[packet["id"]] = (texts.get(packet.get("api"), ""), size)
+                described[packet["id"]] = (packet.get("api"), size)
             elif kind == "operation":
-                worked = True
-                name, size = described[packet]
-                if name.startswith("nccl"):
-                    calls.update([name, (name, size)])
-        return (*rank, calls) if worked and rank is not None else None
+                operations.append(packet)
+        if not operations or rank is None:
+            return None
+        calls = collections.Counter()  # in the file, a thread's packets may come before another's that describe them
+        for api, size in map(described.get, operations):
+            if texts.get(api, "").startswith("nccl"):
+                calls.update([texts[api], (texts[api], size)])
+        return (*rank, calls)
 
     def check_traces(self, run, case):
         ranks = {}

@@ -36,5 +36,8 @@ assert total.item() == a.devices * (a.devices + 1) / 2, total
 everyone = [None] * a.devices
 torch.distributed.all_gather_object(everyone, trainer.global_rank)
 assert everyone == list(range(a.devices)), everyone
+torch.distributed.barrier()
 if trainer.is_global_zero:
+    for other in trainer.strategy.launcher.procs:  # Lightning ends the others when the first one ends
+        assert other.wait(60) == 0
     print(f"lightning {a.strategy} ok, {trainer.world_size} ranks", flush=True)
