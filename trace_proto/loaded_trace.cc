@@ -153,9 +153,6 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
     case proto::Packet::kGraphLaunch:
       add_item(packet, EventKind::kGraphLaunch, &trace_.graph_launches, message.graph_launch());
       break;
-    case proto::Packet::kCommunicatorKey:
-      trace_.communicator_keys.push_back(message.communicator_key());
-      break;
     case proto::Packet::kChunk:
     case proto::Packet::KIND_NOT_SET:
       break;

@@ -110,7 +110,6 @@ struct LoadedTrace {
   std::vector<proto::HostFunction> host_functions;
   std::vector<proto::RangeMark> ranges;
   std::vector<proto::Communicator> communicators;         // ranks, members and origin, in the order of the calls
-  std::vector<proto::CommunicatorKey> communicator_keys;  // written by maya-run beside the ranks' own packets
   std::vector<proto::StreamDescriptor> stream_calls;
   std::vector<proto::Mapping> mappings;
   std::vector<proto::ModuleLoad> modules;
