@@ -4,7 +4,7 @@
 # models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, fms, litgpt: folders of packages to put before
 # those of models (PYTHONPATH): what published runs were measured with.
 # frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
-# Without names: full lean numba frameworks torchtitan.
+# Without names: full lean numba frameworks.
 set -euo pipefail
 root=${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}
 python=${MAYA_PYTHON:-python3}
@@ -35,7 +35,7 @@ requirements() {
   esac
 }
 mkdir -p "$root"
-for name in "${@:-full lean numba frameworks torchtitan}"; do
+for name in "${@:-full lean numba frameworks}"; do
   for one in $name; do
     wanted="$($python --version) $(requirements "$one") $small"
     [ "$one" = models ] && wanted="$wanted $small_models"

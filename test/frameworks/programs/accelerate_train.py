@@ -19,13 +19,13 @@ model = Model()
 model, optimizer, loader = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-4), loader)
 seen = []
 for index, one in loader:
+    seen += accelerator.gather_for_metrics(index).tolist()
     with accelerator.accumulate(model):
         accelerator.backward(loss_of(model(one[:, :-1]), one[:, 1:]))
         if accelerator.sync_gradients:
             accelerator.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-    seen += accelerator.gather_for_metrics(index).tolist()
 assert sorted(seen) == list(range(8 * WORLD)), seen
 total = accelerator.reduce(torch.tensor([RANK + 1.0], device=accelerator.device))
 assert total.item() == WORLD * (WORLD + 1) / 2, total
