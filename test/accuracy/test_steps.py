@@ -9,6 +9,7 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 sys.path.insert(0, os.path.join(ROOT, "bench", "accuracy", "steps"))
 import rows  # noqa: E402
 import scoring  # noqa: E402
+import worlds  # noqa: E402
 
 HEADER = ",".join(rows.COLUMNS)
 
@@ -73,6 +74,51 @@ class Rows(unittest.TestCase):
                 rows.read(file.name)
 
 
+class Worlds(unittest.TestCase):
+    """Rows of several GPUs: time of a step by hand, world, and a verdict for each."""
+
+    @staticmethod
+    def read(*lines):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.write("\n".join((HEADER.replace("model,", "model,params,"),) + lines) + "\n")
+            file.flush()
+            return worlds.read(file.name)
+
+    def test_foundry(self):
+        # 6 sequences of 2,048 tokens twice: 24,576 tokens a GPU, at 4,096 tokens a second and GPU: 6 s.
+        row = self.read('mosaicml/llm-foundry x,MPT-7b,6658859008,A100_80GB,8,"FSDP FULL_SHARD; act-ckpt False; cpu-offload False; MP mode '
+                        'DEFAULT; microbatch 6 x grad-accum 2; flash attention; A100",global 96 seqs,2048,amp_bf16,throughput,tokens/s/GPU,4096,,,')[0]
+        self.assertEqual((row.reason, row.device, row.ranks, row.cluster), ("", "a100-sxm-80", 8, "dgx-a100"))
+        self.assertEqual(row.arguments, "--model 7b --batch 6 --seq 2048 --accumulate 2".split())
+        self.assertAlmostEqual(row.measured_ms, 6000)
+
+    def test_megatron(self):
+        # 512 sequences over 16 data-parallel ranks in micro-batches of 8: 4 each.
+        row = self.read('VIA-Research/vTrain data/ground_truth_multi.csv,GPT h3072 L30 a32,3.561e+09,A100 SXM cluster,64,"Megatron-style TP4 DP16 '
+                        'PP1 1F1B, activation checkpointing",global 512 micro 8,2048,fp16,iteration time,ms,4634.4,,,')[0]
+        self.assertEqual((row.reason, row.ranks, row.measured_ms), ("", 64, 4634.4))
+        self.assertEqual(row.arguments, "--hidden 3072 --layers 30 --heads 32 --tensor 4 --batch 8 --seq 2048 --accumulate 4".split())
+
+    def test_throughput_of_all_gpus(self):
+        # Lambda counts the examples of all 8 GPUs: 8 x 64 in 1,024 a second are 500 ms.
+        row = self.read("lambdal/deeplearning-benchmark x,NVIDIA DeepLearningExamples bert_large_squad,,LambdaOD_8xH100_80GB_SXM5_v2,8,DDP,"
+                        "see scripts/config_v2,,fp32 (TF32 on Ampere+),throughput,seq/s,1024,,,")[0]
+        self.assertAlmostEqual(row.measured_ms, 500)
+        self.assertIn("--ddp", row.arguments)
+
+    def test_every_row_has_a_verdict(self):
+        found = self.read("somebody/else x,m,,NVIDIA L40S,8,,,,,,ms,5,,,", "somebody/else x,m,,NVIDIA L40S,1,,,,,,ms,5,,,",
+                          "karpathy/llm.c x,m,,8x A100-80GB SXM,8,,,,,,ms,5,,,",
+                          'pytorch/torchtitan x,Llama3.1-8B,,H100 96GB,8,FSDP8 torch.compile,"local 2, global 16",8192,float8 linear,throughput,'
+                          "tokens/s/GPU,8532,76.8,,")
+        self.assertEqual([r.line for r in found], [2, 4, 5, 10002, 10003, 10004, 10005])
+        for row, part in zip(found, ["no program", "C and CUDA", "float8"]):
+            self.assertIn(part, row.reason)
+            self.assertEqual((row.program, row.arguments), ("", []))
+        self.assertEqual([r.measured_ms for r in found[3:]], [10790, 12400, 20800, 51060])
+        self.assertEqual([r.expandable for r in found[3:]], [False, False, False, True])
+
+
 class Flops(unittest.TestCase):
     def test_transformer(self):
         # BERT large: a block has 4 * 1024^2 + 2 * 1024 * 4096 = 12,582,912 weights; 24 blocks and 1024 * 30522 of the output.
@@ -110,6 +156,7 @@ class Scoring(unittest.TestCase):
         self.assertAlmostEqual(figures["mean_error"], (0.05 + 0.20) / 2)
         self.assertAlmostEqual(figures["bias"], (0.05 - 0.20) / 2)
         self.assertEqual((figures["within_10_percent"], figures["coverage"]), (0.5, 0.5))
+        self.assertEqual(figures["within_12_percent"], 0.5)
         self.assertAlmostEqual(figures["baseline_mean_error"], 0.5)
 
     def test_host_share(self):

@@ -30,7 +30,11 @@ class Row:
     measured_ms: float = 0.0
     flops: float = 0.0  # of the model in one step, without recomputation
     peak: str = ""  # the type whose peak rate a constant efficiency refers to: bf16, tf32, fp32
-    peak_memory_gib: float = 0.0  # allocated by PyTorch, where published as such
+    peak_memory_gib: float = 0.0  # of PyTorch's allocator, where published as such
+    peak_of: str = "allocated"  # what peak_memory_gib counts: allocated or reserved
+    ranks: int = 1
+    cluster: str = ""  # nodes and network, for more than one rank
+    expandable: bool = False  # PyTorch's allocator with expandable segments
     remark: str = ""  # what differs from the published run
 
 

@@ -64,6 +64,7 @@ def summary(scores):
         "rows": len(scores),
         "mean_error": statistics.fmean(map(abs, errors)),
         "within_10_percent": statistics.fmean(abs(e) <= 0.10 for e in errors),
+        "within_12_percent": statistics.fmean(abs(e) <= 0.12 for e in errors),
         "bias": statistics.fmean(errors),
         "coverage": statistics.fmean(s.contained for s in scores),
         "baseline_mean_error": statistics.fmean(map(abs, base)) if base else None,

@@ -13,6 +13,7 @@ import argparse
 import torch
 import transformers
 
+import stepping
 from models import MODELS, config
 
 class Pretraining(transformers.BertForPreTraining):
@@ -59,9 +60,12 @@ def main():
     p.add_argument("--precision", choices=["fp32", "tf32", "fp16", "amp"], required=True)
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--steps", type=int, default=3)
+    p.add_argument("--ddp", action="store_true", help="one rank of a world, data parallel")
     a = p.parse_args()
 
     torch.backends.cuda.matmul.allow_tf32 = a.precision != "fp32"
+    if a.ddp:
+        device = stepping.start()
     with torch.device("cuda"):
         model = TASKS[a.task]._from_config(config(a.model), attn_implementation="eager")
     half = a.precision == "fp16"
@@ -80,11 +84,12 @@ def main():
         masked = tokens[:, :MASKED[a.seq]]
         batch |= dict(positions=masked, labels=masked, next_sentence_label=tokens[:, 0])
     batch = {name: value.contiguous().pin_memory() for name, value in batch.items()}
-    for step in range(a.steps):
-        torch.cuda.nvtx.range_push("step")
+    run = torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index]) if a.ddp else model
+
+    def one_step():
         for _ in range(a.accumulate):
             with torch.autocast("cuda", dtype=torch.float16, enabled=a.precision == "amp"):
-                loss = model(**{n: v.cuda(non_blocking=True) for n, v in batch.items()}).loss / a.accumulate
+                loss = run(**{n: v.cuda(non_blocking=True) for n, v in batch.items()}).loss / a.accumulate
             (loss.float() * master.scale if half else scaler.scale(loss)).backward()
         if half:
             master.before_step()
@@ -97,8 +102,8 @@ def main():
             master.after_step()
         optimizer.zero_grad(set_to_none=True)
         loss.item()
-        torch.cuda.nvtx.range_pop()
-    print(f"done: {a.steps} steps, peak allocated {torch.cuda.max_memory_allocated()}")
+
+    stepping.run(a.steps, one_step)
 
 
 if __name__ == "__main__":

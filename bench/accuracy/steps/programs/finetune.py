@@ -4,13 +4,15 @@
 
 Weights are random and made on the device. `--amp` runs under autocast (Trainer's bf16/fp16), `--foak` puts in the fused Triton kernels of
 fms-acceleration-foak (norm, rotary, loss), `--quantize` keeps the base weights in 4 bits: nf4 with bitsandbytes, gptq
-with the Triton layers of fms-acceleration-peft.
+with the Triton layers of fms-acceleration-peft. `--fsdp` shards over all ranks of a world as accelerate does.
 """
 import argparse
+import os
 
 import torch
 from transformers import AutoModelForCausalLM
 
+import stepping
 from models import MODELS, config
 
 TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
@@ -45,8 +47,9 @@ def accept_new_bitsandbytes():
             setattr(utils, name, with_stream(getattr(utils, name)))
 
 
-def quantize(model, kind, dtype):
-    """Replaces the linear layers of the blocks by 4-bit ones, as loading a quantised model does."""
+def quantize(model, kind, dtype, storage=torch.uint8):
+    """Replaces the linear layers of the blocks by 4-bit ones, as loading a quantised model does. `storage` is the type that nf4 weights
+    are kept in: FSDP shards them only in the type of the other weights."""
     for name, layer in list(model.named_modules()):
         if not isinstance(layer, torch.nn.Linear) or name == "lm_head":
             continue
@@ -54,8 +57,9 @@ def quantize(model, kind, dtype):
             import bitsandbytes
 
             small = bitsandbytes.nn.Linear4bit(layer.in_features, layer.out_features, bias=layer.bias is not None,
-                                               compute_dtype=dtype, quant_type="nf4", device="meta")
-            small.weight = bitsandbytes.nn.Params4bit(layer.weight.data, requires_grad=False, quant_type="nf4")
+                                               compute_dtype=dtype, quant_type="nf4", quant_storage=storage, device="meta")
+            small.weight = bitsandbytes.nn.Params4bit(layer.weight.data, requires_grad=False, quant_type="nf4",
+                                                      quant_storage=storage, module=small)
             small.bias = layer.bias
         else:
             from fms_acceleration_peft.gptqmodel.nn_modules.qlinear.qlinear_tritonv2 import QuantLinear
@@ -90,6 +94,34 @@ def adapted(model, a):
     return peft.get_peft_model(model, wanted)
 
 
+def sharded(model, a):
+    """The model under FSDP as accelerate wraps it: decoder layers, and every adapter's matrix alone (peft's policy), since the units of a
+    flat parameter train together or not at all. With autocast, what is trained is kept in fp32 and gathered in 16 bits."""
+    import functools
+
+    from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel, MixedPrecision
+    from torch.distributed.fsdp.wrap import _or_policy, lambda_auto_wrap_policy, transformer_auto_wrap_policy
+
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    stacks = [m for m in model.modules() if isinstance(m, torch.nn.ModuleList)]
+    layers = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={type(max(stacks, key=len)[0])})
+
+    def adapter(module):
+        return not list(module.children()) and getattr(module, "weight", None) is not None and module.weight.requires_grad
+
+    alone = functools.partial(lambda_auto_wrap_policy, lambda_fn=adapter)
+    policy = functools.partial(_or_policy, policies=[layers, alone]) if a.lora else layers
+    mixed = None
+    if a.amp:
+        low = TYPES[a.amp]
+        mixed = MixedPrecision(param_dtype=low, reduce_dtype=low, buffer_dtype=low)
+        for weight in model.parameters():
+            if weight.requires_grad:
+                weight.data = weight.data.float()
+    return FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=device, mixed_precision=mixed,
+                                    backward_prefetch=BackwardPrefetch.BACKWARD_PRE, limit_all_gathers=True, use_orig_params=False)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--model", choices=sorted(MODELS), required=True)
@@ -107,16 +139,19 @@ def main():
     p.add_argument("--kbit", action="store_true", help="peft.prepare_model_for_kbit_training: the rest in fp32")
     p.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
     p.add_argument("--accumulate", type=int, default=1)
+    p.add_argument("--fsdp", action="store_true", help="one rank of a world")
     p.add_argument("--padded", action="store_true", help="pass an attention mask, as a padded batch does")
     p.add_argument("--steps", type=int, default=3)
     a = p.parse_args()
 
+    if a.fsdp:
+        stepping.start()
     with torch.device("cuda"):
         model = AutoModelForCausalLM.from_config(config(a.model), torch_dtype=TYPES[a.dtype],
                                                  attn_implementation=a.attention)
     model.config.use_cache = False
     if a.quantize:
-        quantize(model, a.quantize, TYPES[a.dtype])
+        quantize(model, a.quantize, TYPES[a.dtype], TYPES[a.dtype] if a.fsdp else torch.uint8)
         if a.kbit:
             import peft
 
@@ -129,6 +164,8 @@ def main():
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         model.enable_input_require_grads()
     model.train()
+    if a.fsdp:
+        model = sharded(model, a)
     trained = [w for w in model.parameters() if w.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=2e-5, weight_decay=0.01)
     # Trainer scales losses under fp16 only where the trained weights are in single precision.
@@ -138,9 +175,8 @@ def main():
     if a.padded:
         mask[1:, -1] = 0
     mask = mask.pin_memory()
-    torch.cuda.reset_peak_memory_stats()
-    for step in range(a.steps):
-        torch.cuda.nvtx.range_push("step")
+
+    def one_step():
         for _ in range(a.accumulate):
             batch = dict(input_ids=tokens.cuda(non_blocking=True), labels=tokens.cuda(non_blocking=True))
             if a.padded:
@@ -149,13 +185,16 @@ def main():
                 loss = model(**batch).loss / a.accumulate
             scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
-        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        if a.fsdp:
+            model.clip_grad_norm_(1.0)
+        else:
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=True)
         loss.item()
-        torch.cuda.nvtx.range_pop()
-    print(f"done: {a.steps} steps, peak allocated {torch.cuda.max_memory_allocated()}")
+
+    stepping.run(a.steps, one_step)
 
 
 if __name__ == "__main__":

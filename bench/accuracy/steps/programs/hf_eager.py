@@ -10,6 +10,7 @@ import argparse
 import torch
 import transformers
 
+import stepping
 from models import MODELS, config
 
 CLASSES = {"inference": "AutoModelForCausalLM", "train": "AutoModelForCausalLM"}
@@ -24,19 +25,24 @@ def main():
     p.add_argument("--mode", choices=["inference", "train"], required=True)
     p.add_argument("--compile", action="store_true")
     p.add_argument("--steps", type=int, default=4)
+    p.add_argument("--ddp", action="store_true", help="one rank of a world, data parallel")
     a = p.parse_args()
 
     train = a.mode == "train"
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     classes = BERT_CLASSES if MODELS[a.model]["family"] == "bert" else CLASSES
+    if a.ddp:
+        device = stepping.start()
     with torch.device("cuda"):
         model = getattr(transformers, classes[a.mode]).from_config(config(a.model), attn_implementation="eager")
     model.train(train)
     run = torch.compile(model) if a.compile else model
+    if a.ddp:
+        run = torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index])
     tokens = torch.ones(a.batch, a.seq, dtype=torch.int64, device="cuda")
-    for step in range(a.steps):
-        torch.cuda.nvtx.range_push("step")
+
+    def one_step():
         with torch.set_grad_enabled(train):
             result = run(tokens)
         if train:
@@ -45,10 +51,11 @@ def main():
             del result, logits
             loss.backward()
             del loss
+            if a.ddp:
+                model.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
-        result = None
-        torch.cuda.nvtx.range_pop()
-    print(f"done: {a.steps} steps, peak allocated {torch.cuda.max_memory_allocated()}")
+
+    stepping.run(a.steps, one_step)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,9 @@ MODELS = {
     "powerlm_3b": dict(family="granite", vocab_size=49152, hidden_size=2304, intermediate_size=9216,
                        num_hidden_layers=40, num_attention_heads=36, num_key_value_heads=36,
                        max_position_embeddings=4096, tie_word_embeddings=True),
+    "qwen3_8b": dict(family="qwen3", vocab_size=151936, hidden_size=4096, intermediate_size=12288, num_hidden_layers=36,
+                     num_attention_heads=32, num_key_value_heads=8, head_dim=128, max_position_embeddings=40960,
+                     tie_word_embeddings=False),
     "phi_1.5": dict(family="phi", vocab_size=51200, hidden_size=2048, intermediate_size=8192, num_hidden_layers=24,
                     num_attention_heads=32, partial_rotary_factor=0.5, max_position_embeddings=2048),
     "stablelm_3b": dict(family="gpt_neox", vocab_size=50688, hidden_size=4096, intermediate_size=16384,
@@ -62,7 +65,7 @@ def matrix_parameters(name):
     kv = 1 if c.get("multi_query") else c.get("num_key_value_heads", heads)
     attention = hidden * (width + 2 * kv * head) + width * hidden
     inner = c.get("intermediate_size") or c.get("ffn_dim") or c.get("n_inner") or 4 * hidden
-    gated = c["family"] in ("llama", "mistral", "granite")
+    gated = c["family"] in ("llama", "mistral", "granite", "qwen3")
     return layers * (attention + (3 if gated else 2) * hidden * inner) + hidden * c["vocab_size"]
 
 

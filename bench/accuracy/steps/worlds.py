@@ -1,0 +1,189 @@
+"""Published training steps on several GPUs as programs to run: the rows of a CSV like shared/data/e2e.csv with more than one GPU, and those
+of qwen3.csv. As in rows.py every row is scored or has its reason."""
+import csv
+import os
+import re
+
+import rows
+from rows import Row, Unscored, number, transformer_flops
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# llm-foundry's MPT models: hidden, layers (scripts/train/yamls/pretrain/mpt-*.yaml).
+MPT = {"125m": (768, 12), "350m": (1024, 24), "760m": (1536, 24), "1b": (2048, 24), "3b": (2560, 32), "7b": (4096, 32),
+       "13b": (5120, 40), "30b": (7168, 48), "70b": (8192, 80)}
+
+
+def foundry(row, r):
+    config = row["parallelism_config"]
+    if "fp8" in row["precision"]:
+        raise Unscored("FP8 layers of Transformer Engine, which is built against the machine's CUDA")
+    if "cpu-offload True" in config:
+        raise Unscored("parameters in host memory: time of unknown processors")
+    model = row["model"].lower().removeprefix("mpt-")
+    micro = re.search(r"microbatch (\d+) x grad-accum (\d+)", config)
+    strategy = re.search(r"FSDP (\w+)", config).group(1)
+    batch, accumulate, seq = int(micro.group(1)), int(micro.group(2)), int(number(row["seqlen"], "length"))
+    r.program = "mpt.py"
+    r.arguments = ["--model", model, "--batch", batch, "--seq", seq]
+    r.arguments += ["--accumulate", accumulate] if accumulate > 1 else []
+    r.arguments += ["--checkpoint"] if "act-ckpt True" in config else []
+    r.arguments += ["--strategy", strategy] if strategy != "FULL_SHARD" else []
+    r.arguments += ["--mixed", "pure"] if "PURE" in config else []
+    tokens = batch * accumulate * seq
+    r.measured_ms = 1e3 * tokens / number(row["value"], "throughput")
+    hidden, layers = MPT[model]
+    # llm-foundry counts attention without the causal half saved; here it is, as everywhere else in these tables.
+    r.flops = 6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens
+    r.peak = "bf16"
+    r.cluster = {"h100-sxm": "dgx-h100", "a100-sxm-80": "dgx-a100", "a100-sxm-40": "oci-a100"}[r.device]
+    r.remark = "the model and Composer's FSDP settings written again, torch's FlashAttention 2, AdamW of torch, no data loader"
+
+
+def fms(row, r):
+    config = row["parallelism_config"]
+    if "autogptq" in config:
+        raise Unscored("GPTQ layers under FSDP: the plug-in shards views of them of its own")
+    rows.fms(row, r)
+    # Sharded units are of one type, so nothing is kept in fp32 beside 4-bit layers (published peaks with and without are the same, too).
+    r.arguments = [a for a in r.arguments if a != "--kbit"] + ["--fsdp"]
+    r.cluster = "dgx-a100"
+
+
+def neusight(row, r):
+    scheme = re.search(r"\b(DP|TP|PP)4", row["parallelism_config"]).group(1)
+    if scheme != "DP":
+        raise Unscored(f"{scheme}4 by Megatron-LM's own script of 2023, which is no package")
+    model = row["model"].split()[0]
+    batch, seq = int(number(row["batch"], "batch")), int(number(row["seqlen"], "length"))
+    r.program, r.environment = "hf_eager.py", "transformers-4.38"
+    r.arguments = ["--model", model, "--batch", batch // r.ranks, "--seq", seq, "--mode", "train", "--ddp"]
+    r.measured_ms = number(row["value"], "time")
+    r.flops = transformer_flops(model, batch // r.ranks * seq, seq, 3)
+    r.peak, r.cluster = "fp32", "dgx-h100" if r.device == "h100-sxm" else "dgx-a100"
+    r.remark = "torch's DDP around transformers' GPT-2; the published run is Megatron-LM's model"
+
+
+def examples(row, r):
+    if "pretrain" in row["model"]:
+        raise Unscored("lengths of sequences and the LAMB optimizer of apex are not known well enough: see the single-GPU rows")
+    half = "AMP" in row["precision"]
+    batch, seq = int(number(row["batch"], "batch")), int(number(row["seqlen"], "length"))
+    rows.bert(r, "bert_large", "squad", batch, seq, "fp16" if half else "tf32")
+    r.arguments += ["--ddp"]
+    r.measured_ms = 1e3 * batch * r.ranks / number(row["value"], "throughput")
+    r.peak, r.cluster = "bf16" if half else "tf32", "dgx-a100"
+
+
+def lambdal(row, r):
+    if row["model"].split()[-1] not in rows.LAMBDA_V2:
+        rows.lambdal(row, r)
+    if "config_v2" not in row["batch"]:
+        raise Unscored("the batch column of these rows does not say whether it counts one GPU or all")
+    rows.lambdal(row, r)  # throughput of all GPUs, batch of one
+    if r.program != "bert.py":
+        raise Unscored("images are read and decoded by the host: time of unknown processors")
+    r.arguments += ["--ddp"]
+    r.measured_ms *= r.ranks
+    r.cluster = {"h100-sxm": "dgx-h100", "h200-sxm": "hgx-h200", "b200-sxm": "dgx-b200"}.get(r.device, "dgx-a100")
+
+
+def torchtitan(row, r):
+    config = row["parallelism_config"]
+    if "float8" in row["precision"]:
+        raise Unscored("float8 linear layers of torchao")
+    if "AsyncTP" in config:
+        raise Unscored("AsyncTP: symmetric memory and its signal kernels")
+    if "TP8" in config:
+        raise Unscored("tensor parallel under torch.compile: no program")
+    batch, seq = int(re.search(r"local (\d+)", row["batch"]).group(1)), int(number(row["seqlen"], "length"))
+    r.program = "titan.py"
+    r.arguments = ["--batch", batch, "--seq", seq, "--selective"]
+    r.measured_ms = 1e3 * batch * seq / number(row["value"], "throughput")
+    r.flops = transformer_flops("llama3_8b", batch * seq, seq, 3)
+    r.peak, r.cluster = "bf16", "hgx-h100-96"
+    r.peak_memory_gib, r.peak_of = float(row["peak_mem_GiB"]), "reserved"
+    r.remark = "the trainer's model, FSDP2 and selective checkpointing written again in plain PyTorch"
+
+
+def vtrain(row, r):
+    sizes = re.search(r"h(\d+) L(\d+) a(\d+)", row["model"])
+    hidden, layers, heads = (int(x) for x in sizes.groups())
+    tensor, data, stages = (int(re.search(rf"{k}(\d+)", row["parallelism_config"]).group(1)) for k in ("TP", "DP", "PP"))
+    if stages > 1:
+        raise Unscored("pipeline stages of Megatron-LM of 2022: no program")
+    if "ground_truth_multi" not in row["source"]:
+        raise Unscored("one node: has a program, none of these rows was run")
+    whole, micro = (int(re.search(rf"{k} (\d+)", row["batch"]).group(1)) for k in ("global", "micro"))
+    seq, accumulate = int(row["seqlen"]), whole // data // micro
+    r.device = "a100-sxm-80"
+    r.program = "megatron.py"
+    r.arguments = ["--hidden", hidden, "--layers", layers, "--heads", heads, "--tensor", tensor, "--batch", micro, "--seq", seq,
+                   "--accumulate", accumulate]
+    r.measured_ms = number(row["value"], "time")
+    tokens = micro * accumulate * seq
+    r.flops = (6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens) / tensor
+    r.peak, r.cluster = "bf16", "dgx-a100"
+    r.remark = "Megatron-LM's layers written again without its fused kernels; memory of the GPUs and their network are not published"
+
+
+def qwen3(row, r):
+    batch, seq, accumulate = 4, int(row["seqlen"]), 16
+    r.program, r.environment = "zero.py", "frameworks"
+    r.arguments = ["--model", "qwen3_8b", "--batch", batch, "--seq", seq, "--accumulate", accumulate, "--checkpoint"]
+    r.expandable = "expandable" in row["parallelism_config"]
+    r.measured_ms = number(row["value"], "time")
+    r.flops = transformer_flops("qwen3_8b", batch * seq * accumulate, seq, 3)
+    r.peak, r.cluster = "bf16", "dgx-h100"
+    r.remark = "optimizer, attention and versions are not published: torch's fused AdamW, sdpa, the settings accelerate fills in"
+
+
+SOURCES = [("mosaicml/llm-foundry", foundry), ("foundation-model-stack/fms-acceleration", fms), ("sitar-lab/NeuSight", neusight),
+           ("NVIDIA/DeepLearningExamples", examples), ("lambdal/deeplearning-benchmark", lambdal), ("pytorch/torchtitan", torchtitan),
+           ("VIA-Research/vTrain", vtrain), ("qwen3-8b", qwen3)]
+UNSCORED = {
+    "mlcommons/training_results": "NVIDIA's submission runs in its own container, with Transformer Engine and kernels that are in no package",
+    "NVIDIA-NeMo/Megatron-Bridge": "runs in NVIDIA's container, with Transformer Engine",
+    "MooreThreads/SimuMax": "Transformer Engine's modules",
+    "KellerJordan/modded-nanogpt": "the program is in the log of the run, which is not among the data",
+    "karpathy/llm.c": "no PyTorch program: C and CUDA, built with nvcc",
+    "pytorch/torchtune": "torchtune's own modules",
+    "stas00/ml-engineering": "the optimizer runs on the host: time of unknown processors",
+    "facebookresearch/detectron2": "no profile of V100 boards with 8 GPUs; image sizes decide",
+    "Lightning-AI/litgpt": "mostly host time of unknown processors, as in the single-GPU rows",
+    "foundation-model-stack/fms-fsdp": "models of ibm-fms under torch.compile: no program",
+    "jzhang38/TinyLlama": "fused CUDA kernels of the flash-attn repository that are in no package",
+}
+
+
+def convert(line, row):
+    source = " ".join(row["source"].split()).split(" ")[0]
+    name = f"{row['model'].split(' (')[0]}, {row['parallelism_config']}, batch {row['batch']}, {row['seqlen']}, {row['precision']}"
+    ranks = int(float(row["num_gpus"]))
+    r = Row(line=line, source=source, name=name, gpu=row["gpu"], device=rows.device_of(row["gpu"]), ranks=ranks)
+    try:
+        reader = next((f for prefix, f in SOURCES if source.startswith(prefix)), None)
+        if reader is None:
+            raise Unscored(next((why for prefix, why in UNSCORED.items() if source.startswith(prefix)), "no program for this source"))
+        if not r.device and "vTrain" not in source:
+            raise Unscored(f"no profile of {row['gpu']}")
+        reader(row, r)
+        r.arguments = [str(a) for a in r.arguments]
+    except Unscored as why:
+        r.reason, r.program, r.arguments, r.measured_ms = str(why), "", [], 0.0
+    return r
+
+
+def read(path):
+    """All rows of the file that ran on more than one GPU, then those of qwen3.csv (lines 10002 on). Raises ValueError as rows.read does."""
+    result = []
+    for file, first in ((path, 0), (os.path.join(HERE, "qwen3.csv"), 10000)):
+        with open(file, newline="", encoding="utf-8") as lines:
+            reader = csv.DictReader(lines)
+            missing = [c for c in rows.COLUMNS + ["params"] if c not in (reader.fieldnames or [])]
+            if missing:
+                raise ValueError(f"{file}: columns missing: {', '.join(missing)}")
+            for row in reader:
+                if (row["num_gpus"] or "").strip() not in ("", "1", "1.0"):
+                    result.append(convert(first + reader.line_num, {k: v or "" for k, v in row.items() if k}))
+    return result
