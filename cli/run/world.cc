@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -66,12 +67,31 @@ int run_living(const WorldOptions& options) {
   return failed;
 }
 
+// Where ranks that run alone leave what later ones must know of them (run/python/maya_pipeline.py); gone when maya-run
+// ends.
+const std::string& twin_folder() {
+  static const std::string* const folder = [] {
+    std::error_code error;
+    std::string name = (std::filesystem::temp_directory_path(error) / "maya-world-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
+      fail(kTool, kRunFailed, "cannot make a folder: " + name + "; check TMPDIR");
+    return new std::string(name);
+  }();
+  static const int registered = atexit([] {
+    std::error_code ignored;
+    std::filesystem::remove_all(twin_folder(), ignored);
+  });
+  (void)registered;
+  return *folder;
+}
+
 Variables lone_variables(const WorldOptions& options, int rank, int port) {
   Variables variables = launcher_variables(rank, options.size, options.gpus_per_node, port);
   const char* path = getenv("PYTHONPATH");
   variables.emplace_back("PYTHONPATH",
                          options.python_folder + (path != nullptr && *path != '\0' ? std::string(":") + path : ""));
   variables.emplace_back("MAYA_TWINS", "1");
+  variables.emplace_back("MAYA_TWIN_FOLDER", twin_folder());
   return variables;
 }
 

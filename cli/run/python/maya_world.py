@@ -11,7 +11,6 @@ import importlib.machinery
 import os
 import sys
 
-_MODULE = "torch.distributed.distributed_c10d"
 
 
 def encode(ranks):
@@ -68,11 +67,24 @@ def _patch(c10d):
         c10d._create_gloo_process_group = make_gloo
 
 
+def _patch_pipeline(stage):
+    import maya_pipeline
+
+    maya_pipeline.patch(stage)
+
+
+_PATCHES = {
+    "torch.distributed.distributed_c10d": _patch,
+    "torch.distributed.pipelining.stage": _patch_pipeline,
+}
+
+
 class _Watcher(importlib.abc.MetaPathFinder):
-    """Lets the import of torch.distributed's core happen as ever, then patches it."""
+    """Lets the import of a module happen as ever, then patches it."""
 
     def find_spec(self, name, path, target=None):
-        if name != _MODULE:
+        patch = _PATCHES.get(name)
+        if patch is None:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or spec.loader is None:
@@ -81,7 +93,7 @@ class _Watcher(importlib.abc.MetaPathFinder):
 
         def run_and_patch(module):
             run(module)
-            _patch(module)
+            patch(module)
 
         spec.loader.exec_module = run_and_patch
         return spec
