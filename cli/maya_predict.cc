@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
                  "Exit status 1 when so; a list of oom: out of memory, deadlock: ranks wait for each other, mismatch: "
                  "ranks do not call the same collectives")
       ->delimiter(',')
+      ->allow_extra_args(false)  // the next word is a trace
       ->check(CLI::IsMember({"oom", "deadlock", "mismatch"}));
   app.add_option("--explain", arguments.options.explain,
                  "Explain the estimates of operations whose name or family matches PATTERN");

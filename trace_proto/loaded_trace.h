@@ -109,7 +109,7 @@ struct LoadedTrace {
   std::vector<proto::Synchronization> synchronizations;
   std::vector<proto::HostFunction> host_functions;
   std::vector<proto::RangeMark> ranges;
-  std::vector<proto::Communicator> communicators;         // ranks, members and origin, in the order of the calls
+  std::vector<proto::Communicator> communicators;  // ranks, members and origin, in the order of the calls
   std::vector<proto::StreamDescriptor> stream_calls;
   std::vector<proto::Mapping> mappings;
   std::vector<proto::ModuleLoad> modules;

@@ -128,6 +128,13 @@ uint64_t travel_bytes() {
   return bytes;
 }
 
+bool travels(const CollectiveCall& call, int ranks) {
+  constexpr uint64_t kTogether = 64;
+  const uint64_t bytes = call.count * type_bytes(call.type);
+  const bool one_payload = is_point_to_point(call.kind) || call.kind == CollectiveKind::kBroadcast;
+  return bytes <= travel_bytes() && (one_payload || bytes * static_cast<uint64_t>(ranks) <= kTogether * travel_bytes());
+}
+
 Contribution parameters_of(const CollectiveCall& call) {
   Contribution made;
   made.kind = call.kind;

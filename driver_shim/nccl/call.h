@@ -60,6 +60,9 @@ std::vector<int> needed_ranks(const CollectiveCall& call, int rank, int ranks);
 
 // Payloads up to this many bytes, as NCCL counts them, travel: MAYA_COLLECTIVE_BYTES, 1 MiB when not set.
 uint64_t travel_bytes();
+// Whether the call's payload travels: it is small enough, and so are the payloads of all ranks together (64 times as
+// much), which a rank gathers or reduces.
+bool travels(const CollectiveCall& call, int ranks);
 
 // The call's parameters without bytes.
 Contribution parameters_of(const CollectiveCall& call);

@@ -41,7 +41,7 @@ bool read_known(const void* source, uint64_t bytes, std::vector<unsigned char>* 
 Contribution contribute(const Communicator& communicator, const CollectiveCall& call) {
   Contribution made = parameters_of(call);
   const uint64_t bytes = sent_bytes(call, communicator.rank, communicator.ranks);
-  if (bytes == 0 || call.count * type_bytes(call.type) > travel_bytes()) return made;
+  if (bytes == 0 || !travels(call, communicator.ranks)) return made;
   if (!read_known(call.send, bytes, &made.bytes, &made.runs) || made.runs.empty()) {
     made.bytes.clear();
     made.runs.clear();

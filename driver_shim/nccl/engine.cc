@@ -218,8 +218,7 @@ ncclResult_t wait_later(const std::shared_ptr<PendingCall>& pending) {
   const CollectiveCall& call = pending->call;
   const Communicator& c = *pending->communicator;
   const uint64_t bytes = received_bytes(call, c.rank, c.ranks);
-  const bool may_arrive =
-      call.count * type_bytes(call.type) <= travel_bytes() && !(is_reduction(call.kind) && pending->own.runs.empty());
+  const bool may_arrive = travels(call, c.ranks) && !(is_reduction(call.kind) && pending->own.runs.empty());
   const MemoryRange result{address(call.receive), bytes};
   pending->number = next_number++;
   if (const CUresult status = shim::driver()->add_pending(reinterpret_cast<CUstream>(call.stream), &kCallbacks,

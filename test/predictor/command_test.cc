@@ -196,6 +196,7 @@ TEST_CASE_METHOD(Command, "--fail-on oom") {
   b.allocate(77, 60ull << 30);
   const std::string trace = file("a.pb", b.bytes());
   CHECK(run(trace + " --fail-on oom").status == 0);
+  CHECK(run("--fail-on oom " + trace).status == 0);  // the option takes one word
   const Result smaller = run(trace + " --fail-on oom --json --device a100-sxm-40");
   CHECK(smaller.status == 1);
   const Json memory = Json::parse(smaller.out)["memory"];
