@@ -29,8 +29,8 @@ class Stream {
   bool is_default() const { return default_stream_; }
   bool is_blocking() const { return (flags_ & 1) == 0; }
 
-  // Not null while the stream is being captured into a graph. The legacy default stream has it while a stream that orders
-  // with it is being captured: then any use of it is an error.
+  // Not null while the stream is being captured into a graph. The legacy default stream has it while a stream that
+  // orders with it is being captured: then any use of it is an error.
   StreamCapture* capture() const { return capture_.load(std::memory_order_acquire); }
   void set_capture(StreamCapture* capture) { capture_.store(capture, std::memory_order_release); }
 

@@ -155,11 +155,16 @@ void end_all(std::vector<RankProcess>& processes, int grace_ms) {
 }
 
 std::string log_tail(const std::string& path) {
+  constexpr size_t kLongest = 400;
+  static constexpr std::string_view kError = "Error: ";
   std::ifstream file(path);
-  std::string line, last;
-  while (std::getline(file, line))
-    if (!line.empty()) last = line;
-  return last;
+  std::string line, last, error;
+  while (std::getline(file, line)) {
+    if (line.find_first_not_of(" \t") != std::string::npos) last = line;
+    const size_t at = line.find(kError);
+    if (at != std::string::npos && line.find_first_not_of(' ', at + kError.size()) != std::string::npos) error = line;
+  }
+  return (error.empty() ? last : error).substr(0, kLongest);
 }
 
 }  // namespace maya::cli

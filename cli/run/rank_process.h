@@ -38,7 +38,8 @@ void block_signals();
 // SIGTERM to all that still run and their descendants, SIGKILL after `grace_ms`; returns when all have ended.
 void end_all(std::vector<RankProcess>& processes, int grace_ms);
 
-// The last lines of a log, for an error message.
+// What a log says at its end, for an error message: the last line with an error of Python and its text, else the last
+// line.
 std::string log_tail(const std::string& path);
 
 }  // namespace maya::cli
