@@ -137,6 +137,8 @@ class Memory {
   // All take device addresses inside live allocations; a range that leaves its allocation gives kInvalidValue.
   MemoryStatus write(Address destination, const void* source, uint64_t bytes);  // becomes known
   MemoryStatus read(void* destination, Address source, uint64_t bytes) const;   // unknown bytes read as zero
+  // As read(); known[i] becomes 1 when byte i is known, else 0.
+  MemoryStatus read(void* destination, uint8_t* known, Address source, uint64_t bytes) const;
   MemoryStatus fill(Address destination, uint32_t value, uint32_t width_bytes,
                     uint64_t count);                                       // kept as a range, no pages touched
   MemoryStatus copy(Address destination, Address source, uint64_t bytes);  // known and unknown states travel along

@@ -136,6 +136,20 @@ MemoryStatus Memory::read(void* destination, Address source, uint64_t bytes) con
   return MemoryStatus::kOk;
 }
 
+MemoryStatus Memory::read(void* destination, uint8_t* known, Address source, uint64_t bytes) const {
+  if (bytes == 0) return MemoryStatus::kOk;
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (!impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
+  auto* to = static_cast<unsigned char*>(destination);
+  impl_->for_segments(source, bytes, [&](const Region& region, Address home, uint64_t offset, uint64_t part) {
+    impl_->load(region, home, to + offset, part);
+    region.known.visit(home, home + part, [&](Address begin, Address end, const KnownBytes::Piece* piece) {
+      std::memset(known + offset + (begin - home), piece != nullptr ? 1 : 0, end - begin);
+    });
+  });
+  return MemoryStatus::kOk;
+}
+
 MemoryStatus Memory::fill(Address destination, uint32_t value, uint32_t width_bytes, uint64_t count) {
   if (width_bytes != 1 && width_bytes != 2 && width_bytes != 4) return MemoryStatus::kInvalidValue;
   if (count == 0) return MemoryStatus::kOk;

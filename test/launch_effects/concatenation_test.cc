@@ -56,6 +56,17 @@ TEST_CASE("unknown bytes of an input stay unknown in the result, at any size", "
   CHECK(get<uint8_t>(*memory, result + kBytes + 8, 1)[0] == 9);
 }
 
+TEST_CASE("a result that lies between its inputs", "[effects]") {
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 1536);
+  put<uint8_t>(*memory, block, {1, 2, 3, 4});
+  put<uint8_t>(*memory, block + 1024, {5});  // the second row's is unknown
+  launch(*memory, block + 512, 2, 3, {{block, 0, 2, 4}, {block + 1024, 2, 1, 2}});
+  CHECK(get<uint8_t>(*memory, block + 512, 6) == std::vector<uint8_t>{1, 2, 5, 3, 4, 0});
+  CHECK(memory->known(block + 512, 5));
+  CHECK_FALSE(memory->known(block + 517, 1));
+}
+
 TEST_CASE("sizes that make no sense are harmless", "[effects]") {
   auto memory = make_memory();
   const Address a = allocate(*memory, 512), result = allocate(*memory, 512);

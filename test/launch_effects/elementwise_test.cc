@@ -104,7 +104,7 @@ TEST_CASE("a large fill costs no memory, a large fill of zeros is simply unknown
   CHECK(get<float>(*memory, base + 1024, 1)[0] == 0.0f);
 }
 
-TEST_CASE("arithmetic with known inputs is computed, with unknown inputs the output is unknown", "[effects]") {
+TEST_CASE("arithmetic with known inputs is computed, with an unknown input the element is unknown", "[effects]") {
   auto memory = make_memory();
   const Address a = allocate(*memory, 512), b = allocate(*memory, 512), out = allocate(*memory, 512);
   const TestKernel add(kAddFloat, {{0, 4}, {4, 4}, {8, 24}});
@@ -115,7 +115,8 @@ TEST_CASE("arithmetic with known inputs is computed, with unknown inputs the out
   CHECK(get<float>(*memory, out, 5) == std::vector<float>{-4, -8, -12, -16, 9});
   memory->make_unknown(b + 4, 4);
   add.launch(*memory, {value(4), value(1.0f), pointers({out, a, b})});
-  CHECK(get<float>(*memory, out, 5) == std::vector<float>{0, 0, 0, 0, 9});
+  CHECK(get<float>(*memory, out, 5) == std::vector<float>{11, 0, 33, 44, 9});
+  CHECK_FALSE(memory->known(out + 4, 1));
   CHECK_FALSE(memory->known(out, 16));
   CHECK(memory->known(out + 16, 4));
 }
@@ -255,4 +256,31 @@ TEST_CASE("no elements, absurd counts and pointers elsewhere do nothing", "[effe
   CHECK(get<float>(*memory, base, 2) == std::vector<float>{1, 2});
   fill.launch(*memory, {value(1 << 30), value(7.0f), pointers({base})});  // leaves the allocation
   CHECK_FALSE(memory->known(base, 8));
+}
+
+namespace {
+
+// vectorized_elementwise_kernel<16, BinaryFunctor<bool, bool, bool, BitwiseOrFunctor<bool>>, std::array<char*, 3>>.
+const TestKernel& or_of_bools() {
+  static const TestKernel kernel(
+      "_ZN2at6native29vectorized_elementwise_kernelILi16ENS0_13BinaryFunctorIbbbNS0_"
+      "16BitwiseOrFunctorIbEEEESt5arrayIPcL"
+      "m3EELb0EEEviT0_T1_",
+      {{0, 4}, {4, 1}, {8, 24}});
+  return kernel;
+}
+
+}  // namespace
+
+TEST_CASE("true or unknown is true, false or unknown is unknown", "[effects]") {
+  auto memory = make_memory();
+  const Address result = allocate(*memory, 512), a = allocate(*memory, 512), b = allocate(*memory, 512);
+  put<uint8_t>(*memory, result, {1, 1, 1, 1});
+  put<uint8_t>(*memory, a, {1, 0, 0});
+  put<uint8_t>(*memory, b + 2, {1, 1});
+  or_of_bools().launch(*memory, {value(4), value(uint8_t{0}), Parameter().add(result).add(a).add(b)});
+  CHECK(memory->known(result, 1));            // true or unknown
+  CHECK_FALSE(memory->known(result + 1, 1));  // false or unknown
+  CHECK(memory->known(result + 2, 2));        // false or true, unknown or true
+  CHECK(get<uint8_t>(*memory, result, 4) == std::vector<uint8_t>{1, 0, 1, 1});
 }

@@ -132,3 +132,13 @@ TEST_CASE("index_select moves rows", "[effects]") {
                                  tensor_info(indices, {2}, {1}), value(0), value(0), value(2u), value(int64_t{3})});
   CHECK(get<float>(*memory, result, 4) == std::vector<float>{20, 21, 0, 1});
 }
+
+TEST_CASE("an unknown index makes the selected rows unknown and nothing behind them", "[effects]") {
+  auto memory = make_memory();
+  const Address source = allocate(*memory, 512), indices = allocate(*memory, 512), result = allocate(*memory, 1024);
+  put<float>(*memory, result, std::vector<float>(256, 3));
+  select_rows().launch(*memory, {tensor_info(result, {1, 2}, {2, 1}), tensor_info(source, {1, 2}, {2, 1}),
+                                 tensor_info(indices, {2}, {1}), value(0), value(0), value(2u), value(int64_t{3})});
+  CHECK_FALSE(memory->known(result + 12, 4));
+  CHECK(memory->known(result + 16, 1008));
+}

@@ -116,3 +116,19 @@ TEST_CASE("norm of 3 and 4 is 5", "[effects]") {
   TestKernel(kNormTwoFloat, {{0, 1048}}).launch(*memory, {reduction(8, 1048, 4, 2, 1, in, out)});
   CHECK(get<float>(*memory, out, 1)[0] == 5);
 }
+
+TEST_CASE("one known true settles any(), others leave it unknown", "[effects]") {
+  // ReduceOp<bool, func_wrapper_t<bool, or_kernel_cuda(TensorIterator&)::...lambda(bool, bool)>, unsigned, bool, 4, 4>.
+  const TestKernel any(
+      "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIbNS0_14func_wrapper_tIbZZZNS0_14or_kernel_cudaERNS_"
+      "14TensorIteratorEENKUlvE_clEvENKUlvE10_clEvEUlbbE_EEjbLi4ELi4EEEEEvT1_",
+      {{0, 1040}});
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<uint8_t>(*memory, in, {1});
+  put<uint8_t>(*memory, in + 2, {0});
+  any.launch(*memory, {reduction(4, 1040, 1, 2, 2, in, out)});
+  CHECK(get<uint8_t>(*memory, out, 2) == std::vector<uint8_t>{1, 0});
+  CHECK(memory->known(out, 1));
+  CHECK_FALSE(memory->known(out + 1, 1));
+}

@@ -24,6 +24,19 @@ TEST_CASE("new and freed memory is unknown and reads as zero") {
   }
 }
 
+TEST_CASE("a read tells which bytes are known") {
+  auto memory = make_memory(kGiB);
+  const Address base = allocate(*memory, 4096).base;
+  const unsigned char data[2] = {7, 8};
+  REQUIRE(memory->write(base + 1, data, 2) == MemoryStatus::kOk);
+  REQUIRE(memory->fill(base + 4, 9, 1, 2) == MemoryStatus::kOk);
+  unsigned char bytes[8] = {}, known[8];
+  REQUIRE(memory->read(bytes, known, base, 8) == MemoryStatus::kOk);
+  CHECK(std::vector<int>(bytes, bytes + 8) == std::vector<int>{0, 7, 8, 0, 9, 9, 0, 0});
+  CHECK(std::vector<int>(known, known + 8) == std::vector<int>{0, 1, 1, 0, 1, 1, 0, 0});
+  CHECK(memory->read(bytes, known, base + 4095, 2) == MemoryStatus::kInvalidValue);
+}
+
 TEST_CASE("ranges that leave their allocation are refused and change nothing") {
   auto memory = make_memory(kGiB);
   const Allocation a = allocate(*memory, 1000);

@@ -16,6 +16,7 @@
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/functor.h"
 #include "virtual_device/values/offsets.h"
+#include "virtual_device/values/operand.h"
 
 namespace maya::device {
 
@@ -48,7 +49,7 @@ struct Layout {
 class ElementwiseEffect : public Effect {
  public:
   ElementwiseEffect(const Layout& layout, std::optional<Functor> functor, uint32_t output_bytes)
-      : layout_(layout), functor_(functor), output_bytes_(output_bytes) {}
+      : layout_(layout), functor_(functor), absorbs_(functor && may_absorb(*functor)), output_bytes_(output_bytes) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const auto count = argument<int32_t>(launch, 0);
@@ -65,9 +66,13 @@ class ElementwiseEffect : public Effect {
 
  private:
   bool may_compute(const Address* data, const Memory& memory) const {
-    for (uint32_t i = 1; i < layout_.tensors; ++i)
-      if (!memory.in_device_range(data[i]) || !memory.maybe_known(data[i])) return false;
-    return memory.in_device_range(data[0]);
+    bool any = layout_.tensors == 1;
+    for (uint32_t i = 1; i < layout_.tensors; ++i) {
+      const bool maybe = memory.in_device_range(data[i]) && memory.maybe_known(data[i]);
+      if (!maybe && !absorbs_) return false;
+      any = any || maybe;
+    }
+    return any && memory.in_device_range(data[0]);
   }
 
   ElementType type_of(const Launch& launch, uint32_t tensor) const {
@@ -115,31 +120,44 @@ class ElementwiseEffect : public Effect {
       offsets.emplace(argument_bytes(launch, layout_.calculator.parameter, layout_.calculator.offset), layout_.tensors);
       if (!offsets->valid()) return false;
     }
-    std::vector<uint8_t> inputs[kMaximumTensors];
+    Operand inputs[kMaximumTensors];
+    bool any_known = layout_.tensors == 1, all_known = true;
     for (uint32_t i = 1; i < layout_.tensors; ++i) {
       const uint64_t bytes = element_bytes(types[i]);
       const uint64_t span = offsets ? offsets->span(count, i, bytes) : count * bytes;
-      if (span > kMaximumComputed_bytes || !all_known(memory, data[i], span)) return false;
-      inputs[i].resize(span);
-      if (memory.read(inputs[i].data(), data[i], span) != MemoryStatus::kOk) return false;
+      const bool known = span <= kMaximumComputed_bytes && inputs[i].load(memory, data[i], span);
+      if (!known && (!may_absorb(*functor_) || span > kMaximumComputed_bytes)) return false;
+      any_known = any_known || known;
+      all_known = all_known && inputs[i].whole();
     }
+    if (!any_known) return false;
     const uint64_t output = element_bytes(types[0]);
     std::vector<uint8_t> results(count * output);
+    std::vector<bool> known_results(all_known ? 0 : count);
     for (uint64_t k = 0; k < count; ++k) {
       Number values[kMaximumInputs], result;
+      bool known[kMaximumInputs] = {};
       for (uint32_t i = 1; i < layout_.tensors; ++i) {
-        const uint64_t where = offsets ? offsets->at(k, i) : k * element_bytes(types[i]);
-        values[i - 1] = convert_number(load_number(inputs[i].data() + where, types[i]), functor_->input_types[i - 1]);
+        const uint64_t bytes = element_bytes(types[i]), where = offsets ? offsets->at(k, i) : k * bytes;
+        known[i - 1] = inputs[i].known(where, bytes);
+        values[i - 1] = convert_number(load_number(inputs[i].at(where), types[i]), functor_->input_types[i - 1]);
       }
-      if (!apply_functor(*functor_, object, values, &result)) return false;
+      const bool computed = apply_functor_partly(*functor_, object, values, known, &result);
+      if (all_known && !computed) return false;
+      if (!all_known) known_results[k] = computed;
       store_number(convert_number(result, functor_->result_type), types[0], results.data() + k * output);
     }
-    if (!offsets || offsets->dense(0, output)) {
+    if (!all_known && std::find(known_results.begin(), known_results.end(), true) == known_results.end()) return false;
+    if (all_known && (!offsets || offsets->dense(0, output))) {
       if (write_result(memory, data[0], results.data(), results.size()) != MemoryStatus::kOk) return false;
     } else {
-      for (uint64_t k = 0; k < count; ++k)
-        if (write_result(memory, data[0] + offsets->at(k, 0), results.data() + k * output, output) != MemoryStatus::kOk)
+      if (!all_known) forget_output(launch, memory, static_cast<int32_t>(count), 0, data[0]);
+      for (uint64_t k = 0; k < count; ++k) {
+        const uint64_t place = offsets ? offsets->at(k, 0) : k * output;
+        if ((all_known || known_results[k]) &&
+            write_result(memory, data[0] + place, results.data() + k * output, output) != MemoryStatus::kOk)
           return false;
+      }
     }
     count_computed();
     return true;
@@ -176,6 +194,7 @@ class ElementwiseEffect : public Effect {
 
   Layout layout_;
   std::optional<Functor> functor_;
+  bool absorbs_;
   uint32_t output_bytes_;
 };
 

@@ -135,4 +135,10 @@ inline constexpr uint32_t kLambdaPointer_bytes = 8;
 // when it has no defined value here (integer division by zero).
 bool apply_functor(const Functor& functor, const uint8_t* object, const Number* values, Number* result);
 
+// Whether a result may be known while an input is not: false and x, true or x, a choice that does not take x.
+bool may_absorb(const Functor& functor);
+// As apply_functor(), with only those inputs known that known[i] says. False when the result depends on another one.
+bool apply_functor_partly(const Functor& functor, const uint8_t* object, const Number* values, const bool* known,
+                          Number* result);
+
 }  // namespace maya::device

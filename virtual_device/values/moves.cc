@@ -40,9 +40,32 @@ bool Moves::carry_out(Memory& memory) const {
         return false;
     return true;
   }
-  if (written_low < high && low < written_high && runs_.size() > 1) return false;
+  // A source may be the destination of an earlier run: all sources are read first, unless each run stands alone.
+  const bool may_overlap = written_low < high && low < written_high && runs_.size() > 1;
+  if (may_overlap) return set_aside(memory);
   for (const Run& run : runs_)
     if (memory.copy(run.destination, run.source, run.bytes) != MemoryStatus::kOk) return false;
+  return true;
+}
+
+bool Moves::set_aside(Memory& memory) const {
+  if (bytes_ > kMaximumSetAside_bytes) return false;
+  std::vector<uint8_t> bytes(bytes_), known(bytes_);
+  uint64_t at = 0;
+  for (const Run& run : runs_) {
+    if (memory.read(bytes.data() + at, known.data() + at, run.source, run.bytes) != MemoryStatus::kOk) return false;
+    at += run.bytes;
+  }
+  at = 0;
+  for (const Run& run : runs_) {
+    memory.make_unknown(run.destination, run.bytes);
+    for (uint64_t begin = 0, end = 0; begin < run.bytes; begin = end) {
+      const bool is_known = known[at + begin] != 0;
+      for (end = begin; end < run.bytes && (known[at + end] != 0) == is_known; ++end) continue;
+      if (is_known) write_result(memory, run.destination + begin, bytes.data() + at + begin, end - begin);
+    }
+    at += run.bytes;
+  }
   return true;
 }
 

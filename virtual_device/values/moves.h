@@ -28,6 +28,10 @@ class Moves {
   uint64_t bytes() const { return bytes_; }
 
  private:
+  // Where sources and destinations may overlap: so much is moved by way of host memory.
+  static constexpr uint64_t kMaximumSetAside_bytes = 1 << 20;
+  bool set_aside(Memory& memory) const;
+
   struct Run {
     Address source, destination;
     uint64_t bytes;

@@ -10,6 +10,7 @@
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/number.h"
 #include "virtual_device/values/offsets.h"
+#include "virtual_device/values/operand.h"
 #include "virtual_device/values/reduction_operation.h"
 
 namespace maya::device {
@@ -76,22 +77,42 @@ class ReductionEffect : public Effect {
     const uint64_t in = element_bytes(description_.input), out = element_bytes(description_.outputs[0]);
     const auto input_count = static_cast<uint64_t>(inputs), output_count = static_cast<uint64_t>(outputs);
     if (input_count * output_count > kMaximumComputed_bytes / in) return false;
-    std::vector<uint8_t> bytes;
-    if (!read_known(memory, source, elements.span(input_count, 0, in) + places.span(output_count, 1, 0), &bytes))
-      return false;
+    Operand operand;
+    const uint64_t span = elements.span(input_count, 0, in) + places.span(output_count, 1, 0);
+    if (span > kMaximumComputed_bytes || !operand.load(memory, source, span)) return false;
     for (uint64_t o = 0; o < output_count; ++o) {
       const uint64_t base = places.at(o, 1), place = places.at(o, 0);
-      Reducer reducer(description_.operation, argument_bytes(launch, 0));
-      for (uint64_t i = 0; i < input_count; ++i)
-        reducer.add(load_number(bytes.data() + base + elements.at(i, 0), description_.input), static_cast<int64_t>(i));
-      if (!store(memory, destinations[0] + place, reducer.first(), description_.outputs[0])) return false;
       // The offset counts elements as wide as those of the first output.
-      if (results == 2 && !store(memory, destinations[1] + place / out * element_bytes(description_.outputs[1]),
-                                 reducer.second(), description_.outputs[1]))
-        return false;
+      const Address first = destinations[0] + place,
+                    second = results == 2 ? destinations[1] + place / out * element_bytes(description_.outputs[1]) : 0;
+      Reducer reducer(description_.operation, argument_bytes(launch, 0));
+      bool all_known = true, decided = false;
+      for (uint64_t i = 0; i < input_count && !decided; ++i) {
+        const uint64_t at = base + elements.at(i, 0);
+        if (!operand.known(at, in)) {
+          all_known = false;
+          continue;
+        }
+        const Number value = load_number(operand.at(at), description_.input);
+        decided = decides(value);
+        reducer.add(value, static_cast<int64_t>(i));
+      }
+      if (!all_known && !decided) {
+        forget(memory, first, out);
+        if (second != 0) forget(memory, second, element_bytes(description_.outputs[1]));
+        continue;
+      }
+      if (!store(memory, first, reducer.first(), description_.outputs[0])) return false;
+      if (second != 0 && !store(memory, second, reducer.second(), description_.outputs[1])) return false;
     }
     count_computed();
     return true;
+  }
+
+  // One element that settles the result, whatever the others are.
+  bool decides(Number value) const {
+    return (description_.operation.reduction == Reduction::kAny && value.as_bool()) ||
+           (description_.operation.reduction == Reduction::kAll && !value.as_bool());
   }
 
   bool store(Memory& memory, Address address, Number value, ElementType type) const {

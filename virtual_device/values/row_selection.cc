@@ -48,7 +48,6 @@ class IndexSelectEffect : public ComputedEffect {
     if (!memory.in_device_range(result.data()) || !result.valid() || !source.valid() || !indices.valid()) return false;
     if (!memory.maybe_known(result.data()) && !memory.maybe_known(source.data())) return true;
     const auto to_dimension = argument<int32_t>(launch, 3), from_dimension = argument<int32_t>(launch, 4);
-    const int64_t extent = argument<int64_t>(launch, large_ ? 7 : 6);
     if (to_dimension < 0 || to_dimension >= result.dims() || from_dimension < 0 || from_dimension >= source.dims())
       return false;
     const uint64_t count = indices.elements(kMaximumIndices);
@@ -56,6 +55,23 @@ class IndexSelectEffect : public ComputedEffect {
     if (count == 0 || count > kMaximumIndices || slice == 0 || slice > kMaximumMoved_bytes / element_ / count)
       return false;
     if (source.elements(kMaximumMoved_bytes) != slice) return false;
+    if (select(launch, memory, result, source, indices, count, slice)) {
+      count_computed();
+      return true;
+    }
+    uint64_t elements = 1 + (count - 1) * static_cast<uint64_t>(std::max<int64_t>(result.stride(to_dimension), 0));
+    for (int32_t d = 0; d < result.dims(); ++d)
+      elements +=
+          static_cast<uint64_t>(result.size(d) - 1) * static_cast<uint64_t>(std::max<int64_t>(result.stride(d), 0));
+    forget(memory, result.data(), elements * element_);
+    return true;
+  }
+
+ private:
+  bool select(const Launch& launch, Memory& memory, const TensorInfoView& result, const TensorInfoView& source,
+              const TensorInfoView& indices, uint64_t count, uint64_t slice) const {
+    const auto to_dimension = argument<int32_t>(launch, 3), from_dimension = argument<int32_t>(launch, 4);
+    const int64_t extent = argument<int64_t>(launch, large_ ? 7 : 6);
     std::vector<uint8_t> values;
     const uint64_t width = element_bytes(index_);
     uint64_t last = 0;
@@ -81,12 +97,9 @@ class IndexSelectEffect : public ComputedEffect {
           return false;
       }
     }
-    if (!moves.carry_out(memory)) return false;
-    count_computed();
-    return true;
+    return moves.carry_out(memory);
   }
 
- private:
   uint32_t element_;
   ElementType index_;
   bool large_;
@@ -103,11 +116,26 @@ class SliceGatherEffect : public ComputedEffect {
     if (!memory.in_device_range(result)) return false;
     if (!memory.maybe_known(result) && !memory.maybe_known(source)) return true;
     const auto count = argument<int32_t>(launch, 3);
-    const auto slice = argument<uint64_t>(launch, 4), extent = argument<uint64_t>(launch, 5),
-               from_step = argument<uint64_t>(launch, 6), to_step = argument<uint64_t>(launch, 7);
+    const auto slice = argument<uint64_t>(launch, 4), from_step = argument<uint64_t>(launch, 6),
+               to_step = argument<uint64_t>(launch, 7);
     if (count <= 0 || static_cast<uint64_t>(count) > kMaximumIndices || slice == 0 ||
         slice > kMaximumMoved_bytes / static_cast<uint64_t>(count))
       return false;
+    if (from_step > kMaximumMoved_bytes || to_step < slice || to_step > kMaximumMoved_bytes) return false;
+    if (!gather(launch, memory)) {
+      forget(memory, result, static_cast<uint64_t>(count - 1) * to_step + slice);
+      return true;
+    }
+    count_computed();
+    return true;
+  }
+
+ private:
+  bool gather(const Launch& launch, Memory& memory) const {
+    const auto result = argument<Address>(launch, 0), source = argument<Address>(launch, 1);
+    const auto count = argument<int32_t>(launch, 3);
+    const auto slice = argument<uint64_t>(launch, 4), extent = argument<uint64_t>(launch, 5),
+               from_step = argument<uint64_t>(launch, 6), to_step = argument<uint64_t>(launch, 7);
     std::vector<uint8_t> values;
     const uint64_t width = element_bytes(index_);
     if (!read_indices(memory, argument<Address>(launch, 2), index_, static_cast<uint64_t>(count) * width, &values))
@@ -120,12 +148,9 @@ class SliceGatherEffect : public ComputedEffect {
           !moves.add(source + static_cast<uint64_t>(chosen) * from_step, result + i * to_step, slice))
         return false;
     }
-    if (!moves.carry_out(memory)) return false;
-    count_computed();
-    return true;
+    return moves.carry_out(memory);
   }
 
- private:
   ElementType index_;
 };
 

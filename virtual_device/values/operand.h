@@ -1,0 +1,43 @@
+// A range of memory that a kernel reads, of which some bytes may be unknown.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "virtual_device/values/effect.h"
+
+namespace maya::device {
+
+class Operand {
+ public:
+  // False when nothing of the range is known: then all of it reads as zero and unknown. Also false, and nothing may be
+  // read, when it is longer than kMaximumComputed_bytes.
+  bool load(const Memory& memory, Address address, uint64_t bytes) {
+    if (bytes > kMaximumComputed_bytes) return false;
+    bytes_.assign(bytes, 0);
+    known_.clear();
+    if (bytes == 0) return true;
+    if (all_known(memory, address, bytes)) return memory.read(bytes_.data(), address, bytes) == MemoryStatus::kOk;
+    known_.assign(bytes, 0);
+    if (!memory.in_device_range(address) || !memory.maybe_known(address)) return false;
+    if (memory.read(bytes_.data(), known_.data(), address, bytes) != MemoryStatus::kOk) return false;
+    return std::find(known_.begin(), known_.end(), 1) != known_.end();
+  }
+
+  const uint8_t* at(uint64_t offset) const { return bytes_.data() + offset; }
+  bool known(uint64_t offset, uint64_t bytes) const {
+    if (known_.empty()) return true;
+    const auto begin = known_.begin() + static_cast<std::ptrdiff_t>(offset);
+    return std::find(begin, begin + static_cast<std::ptrdiff_t>(bytes), 0) ==
+           begin + static_cast<std::ptrdiff_t>(bytes);
+  }
+  // Every byte is known.
+  bool whole() const { return known_.empty(); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  std::vector<uint8_t> known_;  // empty: all
+};
+
+}  // namespace maya::device
