@@ -40,17 +40,17 @@ void mark_legacy(Context& context) {
     legacy->set_capture(any ? &implicit_mark() : nullptr);
 }
 
-StreamCapture& join(CaptureSequence& sequence, Stream& stream) {
+// Makes the stream a part of the sequence; its next node comes behind `dependencies`. Changes nothing when it throws.
+void join(CaptureSequence& sequence, Stream& stream, std::vector<GraphEdge> dependencies) {
+  implicit_mark();  // made now, if it is not there yet
   auto part = std::make_unique<StreamCapture>();
   part->graph = sequence.graph;
   part->sequence = &sequence;
   part->stream = &stream;
+  part->dependencies = std::move(dependencies);
   sequence.streams.push_back(std::move(part));
-  StreamCapture& joined = *sequence.streams.back();
-  stream.set_capture(&joined);
+  stream.set_capture(sequence.streams.back().get());
   stream.context()->captured_streams.fetch_add(1, std::memory_order_relaxed);
-  mark_legacy(*stream.context());
-  return joined;
 }
 
 void leave_all(CaptureSequence& sequence) {
@@ -100,17 +100,21 @@ CUresult Captures::begin(ThreadState& thread, Stream& stream, CUstreamCaptureMod
   if (stream.capture() != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   static uint64_t next_id = 1;
   auto sequence = std::make_unique<CaptureSequence>();
-  sequence->graph = to_graph != nullptr ? to_graph : graphs().create();
+  OwnedGraph made(to_graph != nullptr ? nullptr : graphs().create());
+  sequence->graph = to_graph != nullptr ? to_graph : made.get();
   if (sequence->graph == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   sequence->id = next_id++;
   sequence->owns_graph = to_graph == nullptr;
   sequence->origin = &stream;
   sequence->thread = &thread;
   sequence->mode = mode;
+  sequences().reserve(sequences().size() + 1);
+  join(*sequence, stream, std::move(dependencies));
   ++sequence->graph->captures;
+  made.release();
   sequences().push_back(std::move(sequence));
   count_.fetch_add(1, std::memory_order_acq_rel);
-  join(*sequences().back(), stream).dependencies = std::move(dependencies);
+  mark_legacy(*stream.context());
   return CUDA_SUCCESS;
 }
 
@@ -211,7 +215,8 @@ CUresult Captures::wait_event(Stream& stream, const Event& event) {
       of_event->invalidated = true;
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
-    join(*of_event, stream).dependencies = of_event->events.at(event.id);
+    join(*of_event, stream, of_event->events.at(event.id));
+    mark_legacy(*stream.context());
     return CUDA_SUCCESS;
   }
   if (const CUresult status = usable(stream, &part); status != CUDA_SUCCESS) return status;

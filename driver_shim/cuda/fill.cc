@@ -15,8 +15,6 @@ void fill_host(uint64_t address, uint32_t value, uint32_t width_bytes, size_t co
 
 uint64_t row_bytes(const CUDA_MEMSET_NODE_PARAMS& fill) { return fill.width * fill.elementSize; }
 
-}  // namespace
-
 bool is_well_formed(const CUDA_MEMSET_NODE_PARAMS& fill) {
   if (fill.elementSize != 1 && fill.elementSize != 2 && fill.elementSize != 4) return false;
   if (fill.dst % fill.elementSize != 0 || (fill.height > 1 && fill.pitch % fill.elementSize != 0)) return false;
@@ -24,6 +22,8 @@ bool is_well_formed(const CUDA_MEMSET_NODE_PARAMS& fill) {
   if (fill.width > SIZE_MAX / fill.elementSize) return false;
   return fill.height == 1 || (fill.pitch >= row_bytes(fill) && fill.height <= SIZE_MAX / fill.pitch);
 }
+
+}  // namespace
 
 CUresult check_fill(const device::Memory& memory, const CUDA_MEMSET_NODE_PARAMS& fill) {
   if (!is_well_formed(fill)) return CUDA_ERROR_INVALID_VALUE;

@@ -91,11 +91,24 @@ CUresult add_node(Graph& graph, std::vector<GraphEdge> dependencies, NodeWork wo
   const bool memory = std::holds_alternative<AllocationNode>(work) || std::holds_alternative<FreeNode>(work);
   const ChildNode* child = std::get_if<ChildNode>(&work);
   Graph* owned = child != nullptr ? child->graph : nullptr;
-  GraphNode* made = graph_nodes().create(&graph, graph.next_local_id, std::move(work), context);
-  if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  GraphNode* made = nullptr;
+  try {
+    made = graph_nodes().create(&graph, graph.next_local_id, std::move(work), context);
+    if (made != nullptr) {
+      graph.nodes.push_back(made);
+      for (const GraphEdge& edge : dependencies) add_edge(*edge.from, *made, edge.data);
+    }
+  } catch (const std::bad_alloc&) {
+    if (made != nullptr) {
+      remove_node(*made);  // with its child
+      throw;
+    }
+  }
+  if (made == nullptr) {
+    if (owned != nullptr) destroy_graph(*owned);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   ++graph.next_local_id;
-  graph.nodes.push_back(made);
-  for (const GraphEdge& edge : dependencies) add_edge(*edge.from, *made, edge.data);
   if (owned != nullptr) owned->parent = made;
   if (memory) graph.has_memory_nodes = true;
   *out = made;
@@ -142,16 +155,19 @@ void remove_node(GraphNode& node) {
 }
 
 Graph* clone_graph(const Graph& graph) {
-  Graph* made = graphs().create();
+  OwnedGraph made(graphs().create());
   if (made == nullptr) return nullptr;
   made->original = graph.id;
   made->has_memory_nodes = graph.has_memory_nodes;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const GraphNode* node : graph.nodes) {
     NodeWork work = node->work;
-    if (ChildNode* child = std::get_if<ChildNode>(&work); child != nullptr) child->graph = clone_graph(*child->graph);
+    if (ChildNode* child = std::get_if<ChildNode>(&work); child != nullptr) {
+      child->graph = clone_graph(*child->graph);
+      if (child->graph == nullptr) return nullptr;
+    }
     GraphNode* copy = nullptr;
-    if (add_node(*made, {}, std::move(work), node->context, &copy) != CUDA_SUCCESS) throw std::bad_alloc();
+    if (add_node(*made, {}, std::move(work), node->context, &copy) != CUDA_SUCCESS) return nullptr;
     copy->original = node->id;
     copy->lane_hint = node->lane_hint;
     copy->enabled = node->enabled;
@@ -161,7 +177,7 @@ Graph* clone_graph(const Graph& graph) {
     for (const GraphEdge& edge : node->dependencies) add_edge(*copies.at(edge.from), *copies.at(node), edge.data);
   for (const auto& [object, count] : graph.user_objects)
     if (retain_user_object(object, count) == CUDA_SUCCESS) made->user_objects.emplace_back(object, count);
-  return made;
+  return made.release();
 }
 
 void destroy_graph(Graph& graph) { graphs().destroy(&graph); }

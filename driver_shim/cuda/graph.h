@@ -158,7 +158,8 @@ inline bool is_default(const CUgraphEdgeData& data) {
 // CUDA_ERROR_INVALID_VALUE for edge data that the node it comes from cannot have.
 CUresult check_edge(const GraphNode& from, const CUgraphEdgeData& data);
 
-// Adds a node behind `dependencies`, which must be nodes of the graph, each once. Takes what `work` owns.
+// Adds a node behind `dependencies`, which must be nodes of the graph, each once. Takes what `work` owns,
+// also when it fails.
 CUresult add_node(Graph& graph, std::vector<GraphEdge> dependencies, NodeWork work, Context* context, GraphNode** out);
 // The same, from handles, with the checks of the Add...Node calls.
 CUresult add_node(CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* data, size_t count,
@@ -170,9 +171,13 @@ void remove_node(GraphNode& node);
 void add_edge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
 
 // A copy with new nodes, `original` of each telling where it came from; child graphs are copied along. Null when there
-// are too many graphs.
+// are too many graphs or nodes.
 Graph* clone_graph(const Graph& graph);
 void destroy_graph(Graph& graph);
+struct GraphDeleter {
+  void operator()(Graph* graph) const { destroy_graph(*graph); }
+};
+using OwnedGraph = std::unique_ptr<Graph, GraphDeleter>;
 bool has_memory_nodes(const Graph& graph);  // child graphs included
 
 // User objects (user_object.cc): references that graphs hold.

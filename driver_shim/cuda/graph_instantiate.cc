@@ -72,15 +72,18 @@ CUresult instantiate(Call& call, CUgraph handle, uint64_t flags, CUgraphExec* ou
     outcome->result = CUDA_GRAPH_INSTANTIATE_ERROR;
     if (!has_work) return CUDA_ERROR_INVALID_VALUE;
   }
-  Graph* copy = clone_graph(*graph);
+  OwnedGraph copy(clone_graph(*graph));
   if (copy == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  ExecutableGraph* made = executable_graphs().create(copy, graph, flags, call.thread().current());
-  if (made == nullptr) {
-    destroy_graph(*copy);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
+  ExecutableGraph* made = executable_graphs().create(copy.get(), graph, flags, call.thread().current());
+  if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  copy.release();
   ++graph->executables;
-  if (const CUresult status = make_plan(call.driver(), *made, &failed); status != CUDA_SUCCESS) {
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+  try {
+    status = make_plan(call.driver(), *made, &failed);
+  } catch (const std::bad_alloc&) {
+  }
+  if (status != CUDA_SUCCESS) {
     if (failed != nullptr) outcome->failed = source_of(*graph, *failed);
     if (failed != nullptr && status == CUDA_ERROR_INVALID_VALUE)
       outcome->result = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;

@@ -119,7 +119,9 @@ CUresult make_copy_node(Call& call, const CUDA_MEMCPY3D& p, CUcontext where, Cop
   out->extent = {p.WidthInBytes, p.Height, p.Depth};
   if (const CUresult status = resolve_side(call.memory(), to, out->extent, &out->to); status != CUDA_SUCCESS)
     return status;
-  return resolve_side(call.memory(), from, out->extent, &out->from);
+  if (const CUresult status = resolve_side(call.memory(), from, out->extent, &out->from); status != CUDA_SUCCESS)
+    return status;
+  return check_volume(call.memory(), out->to, out->from, out->extent);
 }
 
 CopyNode captured_copy(const VolumeSide& to, const VolumeSide& from, const Extent& extent) {
@@ -129,9 +131,8 @@ CopyNode captured_copy(const VolumeSide& to, const VolumeSide& from, const Exten
 CUresult make_fill_node(Call& call, const CUDA_MEMSET_NODE_PARAMS& p, CUcontext where, FillNode* out,
                         Context** context) {
   if (const CUresult status = choose_context(call, where, context); status != CUDA_SUCCESS) return status;
-  if (p.width == 0 || p.height == 0 || !is_well_formed(p)) return CUDA_ERROR_INVALID_VALUE;
-  if (!is_graph_memory(p.dst))
-    if (const CUresult status = check_fill(call.memory(), p); status != CUDA_SUCCESS) return status;
+  if (p.width == 0 || p.height == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = check_fill(call.memory(), p); status != CUDA_SUCCESS) return status;
   out->parameters = p;
   return CUDA_SUCCESS;
 }

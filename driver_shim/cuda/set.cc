@@ -21,7 +21,7 @@ CUresult fill(const CUDA_MEMSET_NODE_PARAMS& request, CUstream handle, bool asyn
         const bool empty = request.width == 0 || request.height == 0;
         if (stream.capture() != nullptr) {
           if (!asynchronous) return Captures::refuse(stream);
-          if (!is_well_formed(request)) return CUDA_ERROR_INVALID_VALUE;
+          if (const CUresult status = check_fill(call.memory(), request); status != CUDA_SUCCESS) return status;
           return empty ? CUDA_SUCCESS : Captures::add(stream, FillNode{request});
         }
         if (const CUresult status = check_fill(call.memory(), request); status != CUDA_SUCCESS || empty) return status;

@@ -19,7 +19,7 @@ bool is_pageable(const device::Memory& memory, const Place& place) {
 
 bool is_accessible(const device::Memory& memory, const Place& place, uint64_t bytes) {
   if (bytes == 0) return true;
-  if (place.on_device) return bytes <= memory.bytes_to_end(place.address);
+  if (place.on_device) return bytes <= memory.bytes_to_end(place.address) || is_graph_memory(place.address);
   if (place.address == 0 || place.address > UINT64_MAX - bytes) return false;
   return !memory.in_device_range(place.address) && !memory.in_device_range(place.address + bytes - 1);
 }
@@ -93,7 +93,8 @@ CUresult copy_linear(Driver& driver, Stream& stream, const Place& destination, c
                      bool asynchronous) {
   if (bytes == 0) return CUDA_SUCCESS;
   if (stream.capture() != nullptr)
-    return capture_volume(stream, {destination, bytes, 1}, {source, bytes, 1}, {bytes, 1, 1}, asynchronous);
+    return capture_volume(driver.memory(), stream, {destination, bytes, 1}, {source, bytes, 1}, {bytes, 1, 1},
+                          asynchronous);
   const uint64_t entry_ns = trace::now_ns();
   device::Memory& memory = driver.memory();
   // Device ranges are checked as they are used.

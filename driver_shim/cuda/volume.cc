@@ -114,15 +114,18 @@ uint64_t runs_of(const VolumeSide& destination, const VolumeSide& source, const 
   return destination.slice_rows == extent.rows && source.slice_rows == extent.rows ? 1 : extent.slices;
 }
 
-CUresult capture_volume(Stream& stream, const VolumeSide& destination, const VolumeSide& source, const Extent& extent,
-                        bool asynchronous) {
-  return asynchronous ? Captures::add(stream, captured_copy(destination, source, extent)) : Captures::refuse(stream);
+CUresult capture_volume(const device::Memory& memory, Stream& stream, const VolumeSide& destination,
+                        const VolumeSide& source, const Extent& extent, bool asynchronous) {
+  if (!asynchronous) return Captures::refuse(stream);
+  if (const CUresult status = check_volume(memory, destination, source, extent); status != CUDA_SUCCESS) return status;
+  return Captures::add(stream, captured_copy(destination, source, extent));
 }
 
 CUresult copy_volume(Driver& driver, Stream& stream, const VolumeSide& destination, const VolumeSide& source,
                      const Extent& extent, bool asynchronous) {
   if (extent.width_bytes == 0 || extent.rows == 0 || extent.slices == 0) return CUDA_SUCCESS;
-  if (stream.capture() != nullptr) return capture_volume(stream, destination, source, extent, asynchronous);
+  if (stream.capture() != nullptr)
+    return capture_volume(driver.memory(), stream, destination, source, extent, asynchronous);
   const uint64_t entry_ns = trace::now_ns();
   device::Memory& memory = driver.memory();
   if (const CUresult status = check_volume(memory, destination, source, extent); status != CUDA_SUCCESS) return status;

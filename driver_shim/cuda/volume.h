@@ -45,8 +45,8 @@ CUresult move_volume(device::Memory& memory, const VolumeSide& destination, cons
 // Runs of bytes that such a copy moves.
 uint64_t runs_of(const VolumeSide& destination, const VolumeSide& source, const Extent& extent);
 // The copy as a node of the graph that `stream` is captured into.
-CUresult capture_volume(Stream& stream, const VolumeSide& destination, const VolumeSide& source, const Extent& extent,
-                        bool asynchronous);
+CUresult capture_volume(const device::Memory& memory, Stream& stream, const VolumeSide& destination,
+                        const VolumeSide& source, const Extent& extent, bool asynchronous);
 
 // Checks both sides' memory, moves the bytes, accounts for one copy. Nothing is moved unless everything is accessible.
 CUresult copy_volume(Driver& driver, Stream& stream, const VolumeSide& destination, const VolumeSide& source,

@@ -22,6 +22,9 @@ int one_run() {
   CUdeviceptr memory = 0;
   CUstream stream = nullptr;
   CUevent event = nullptr;
+  CUgraph graph = nullptr, clone = nullptr;
+  CUgraphNode child = nullptr;
+  CUgraphExec executable = nullptr;
   uint32_t count = 4;
   void* parameters[] = {&memory, &count};
   const CUresult results[] = {
@@ -38,6 +41,17 @@ int one_run() {
       cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
       cuEventRecord(event, stream),
       cuStreamSynchronize(stream),
+      cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+      cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
+      cuMemsetD8Async(memory, 2, 4096, stream),
+      cuStreamEndCapture(stream, &graph),
+      cuGraphClone(&clone, graph),
+      cuGraphAddChildGraphNode(&child, graph, nullptr, 0, clone),
+      cuGraphInstantiateWithFlags(&executable, graph, 0),
+      cuGraphLaunch(executable, stream),
+      cuGraphExecDestroy(executable),
+      cuGraphDestroy(graph),
+      cuGraphDestroy(clone),
       cuEventDestroy_v2(event),
       cuStreamDestroy_v2(stream),
       cuMemFree_v2(memory),

@@ -141,6 +141,7 @@ TEST_CASE("Waiting for and asking about what is being captured") {
   CurrentContext current;
   TestStream stream;
   TestEvent event;
+  Words words;
   REQUIRE(cuStreamBeginCapture_v2(stream, kRelaxed) == CUDA_SUCCESS);
   REQUIRE(cuEventRecord(event, stream) == CUDA_SUCCESS);
   SECTION("the stream") { CHECK(cuStreamSynchronize(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); }
@@ -153,7 +154,7 @@ TEST_CASE("Waiting for and asking about what is being captured") {
               stream, [](CUstream, CUresult, void*) {}, nullptr, 0) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   }
   // Everything after it is refused, too.
-  CHECK(cuMemsetD32Async(0x1000, 0, 1, stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  CHECK(cuMemsetD32Async(words, 0, 1, stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   end_invalidated(stream);
 }
 
@@ -324,6 +325,28 @@ TEST_CASE("A graph launched into a capture becomes a child") {
   CHECK(words.first() == 4);
   cuGraphExecDestroy(whole);
   cuGraphDestroy(outer);
+}
+
+TEST_CASE("Memory is checked when work is captured") {
+  CurrentContext current;
+  TestStream stream;
+  Words words;
+  unsigned int host[4] = {};
+  CUgraph graph = nullptr;
+  REQUIRE(cuStreamBeginCapture_v2(stream, kGlobal) == CUDA_SUCCESS);
+  CHECK(cuMemsetD32Async(0, 1, 1, stream) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemsetD32Async(words, 1, Words::kCount * 1000, stream) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemcpyHtoDAsync_v2(words, nullptr, 4, stream) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemcpyDtoHAsync_v2(host, words, Words::kCount * 4000, stream) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemcpyDtoHAsync_v2(host, words, sizeof host, stream) == CUDA_SUCCESS);
+  REQUIRE(cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+  CHECK(node_count(graph) == 1);
+  words.set(11);
+  const CUgraphExec executable = instantiate(graph);
+  CHECK(cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
+  CHECK(host[3] == 11);
+  cuGraphExecDestroy(executable);
+  cuGraphDestroy(graph);
 }
 
 TEST_CASE("A stream that ends takes its capture along") {

@@ -102,3 +102,38 @@ TEST_CASE("Events recorded, waited for and destroyed by many threads") {
           return true;
         }) == 0);
 }
+
+TEST_CASE("Graphs captured, launched and destroyed by many threads") {
+  CurrentContext current;
+  CHECK(on_threads(16, current.get(), [](int) {
+          CUstream stream = nullptr, side = nullptr;
+          CUevent fork = nullptr, join = nullptr;
+          CUdeviceptr memory = 0;
+          if (cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+              cuStreamCreate(&side, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+              cuEventCreate(&fork, 0) != CUDA_SUCCESS || cuEventCreate(&join, 0) != CUDA_SUCCESS)
+            return false;
+          CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+          if (cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) return false;
+          for (int i = 0; i < 50; ++i) {
+            CUgraph graph = nullptr;
+            CUgraphExec executable = nullptr;
+            if (cuMemAlloc_v2(&memory, 4096) != CUDA_SUCCESS ||
+                cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS ||
+                cuMemsetD8Async(memory, 1, 4096, stream) != CUDA_SUCCESS ||
+                cuEventRecord(fork, stream) != CUDA_SUCCESS || cuStreamWaitEvent(side, fork, 0) != CUDA_SUCCESS ||
+                cuMemsetD8Async(memory, 2, 2048, side) != CUDA_SUCCESS || cuEventRecord(join, side) != CUDA_SUCCESS ||
+                cuStreamWaitEvent(stream, join, 0) != CUDA_SUCCESS ||
+                cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS ||
+                cuGraphInstantiateWithFlags(&executable, graph, 0) != CUDA_SUCCESS)
+              return false;
+            for (int launch = 0; launch < 3; ++launch)
+              if (cuGraphLaunch(executable, stream) != CUDA_SUCCESS) return false;
+            if (cuGraphExecDestroy(executable) != CUDA_SUCCESS || cuGraphDestroy(graph) != CUDA_SUCCESS ||
+                cuMemFree_v2(memory) != CUDA_SUCCESS)
+              return false;
+          }
+          return cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS &&
+                 cuStreamDestroy_v2(stream) == CUDA_SUCCESS && cuStreamDestroy_v2(side) == CUDA_SUCCESS;
+        }) == 0);
+}
