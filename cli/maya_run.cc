@@ -20,6 +20,7 @@
 
 #include "cli/common.h"
 #include "cli/exit_status.h"
+#include "cli/run/rank_process.h"
 #include "cli/run/world.h"
 #include "predictor/core/cluster.h"
 #include "virtual_device/device_names.h"
@@ -138,18 +139,6 @@ std::string new_run_id() {
   char text[17];
   snprintf(text, sizeof text, "%08x%08x", random(), random());
   return text;
-}
-
-[[noreturn]] void become(const std::vector<std::string>& program) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : program) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  const int error = errno;
-  if (error == ENOENT)
-    fail(kTool, maya::cli::kNotFound, "program not found: " + program[0] + "; give its path, or check PATH");
-  fail(kTool, maya::cli::kNotExecutable,
-       "cannot execute the program: " + program[0] + ": " + strerror(error) + "; check its permissions and format");
 }
 
 }  // namespace
@@ -279,7 +268,10 @@ int main(int argc, char** argv) {
   if (getenv("NVTX_INJECTION64_PATH") == nullptr)
     setenv("NVTX_INJECTION64_PATH", (libraries + "/libmaya_nvtx.so").c_str(), 1);
   prepend("PATH", own_folder());  // nvidia-smi
-  if (!world) become(program);
+  if (!world) {
+    const maya::cli::Failure failure = maya::cli::execute(program);
+    fail(kTool, failure.status, failure.text);
+  }
   const char* const traces = getenv("MAYA_TRACE_DIR");
   return maya::cli::run_world({world_size, gpus_per_node, ranks, jobs, no_trace || traces == nullptr ? "" : traces,
                                libraries + "/python", program});

@@ -38,18 +38,6 @@ void redirect(int from, const char* path, int flags) {
   if (file >= 0) dup2(file, from);
 }
 
-[[noreturn]] void become(const std::vector<std::string>& program) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : program) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  const int error = errno;
-  complain(kTool, error == ENOENT ? "program not found: " + program[0] + "; give its path, or check PATH"
-                                  : "cannot execute the program: " + program[0] + ": " + strerror(error) +
-                                        "; check its permissions and format");
-  _exit(error == ENOENT ? kNotFound : kNotExecutable);
-}
-
 // Takes the status of one that has ended; its index, -1 when none has.
 int reap(std::vector<RankProcess>& processes) {
   for (size_t i = 0; i < processes.size(); ++i) {
@@ -65,6 +53,17 @@ int reap(std::vector<RankProcess>& processes) {
 }
 
 }  // namespace
+
+Failure execute(const std::vector<std::string>& program) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : program) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  if (error == ENOENT) return {kNotFound, "program not found: " + program[0] + "; give its path, or check PATH"};
+  return {kNotExecutable,
+          "cannot execute the program: " + program[0] + ": " + strerror(error) + "; check its permissions and format"};
+}
 
 Variables launcher_variables(int rank, int size, int gpus_per_node, int port) {
   const auto text = [](int number) { return std::to_string(number); };
@@ -111,7 +110,9 @@ bool start_rank(const std::vector<std::string>& program, const Variables& variab
     dup2(STDOUT_FILENO, STDERR_FILENO);
   }
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-  become(program);
+  const Failure failure = execute(program);
+  complain(kTool, failure.text);
+  _exit(failure.status);
 }
 
 void block_signals() {

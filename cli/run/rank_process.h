@@ -7,7 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "cli/exit_status.h"
+
 namespace maya::cli {
+
+struct Failure {
+  ExitStatus status;
+  std::string text;
+};
+// Becomes the program, found in PATH. Returns only when that cannot be: 126 or 127, as `env` does.
+Failure execute(const std::vector<std::string>& program);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 

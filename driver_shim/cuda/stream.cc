@@ -34,10 +34,10 @@ CUresult wait_for_event(CUstream handle, CUevent event_handle, unsigned int flag
         const maya::cuda::Event* event = call.driver().events().get(event_handle);
         if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
         const bool captured = event->captured.load(std::memory_order_acquire) != 0;
-    // An event that was never recorded is no reason to wait, also in a capture.
-    if (stream.capture() != nullptr && !captured && !event->recorded.load(std::memory_order_acquire))
-      return CUDA_SUCCESS;
-    if (stream.capture() != nullptr || captured)
+        // An event that was never recorded is no reason to wait, also in a capture.
+        if (stream.capture() != nullptr && !captured && !event->recorded.load(std::memory_order_acquire))
+          return CUDA_SUCCESS;
+        if (stream.capture() != nullptr || captured)
           return stream.capture() != nullptr && (flags & CU_EVENT_WAIT_EXTERNAL) != 0
                      ? Captures::add(stream, EventWaitNode{event_handle})
                      : Captures::wait_event(stream, *event);
