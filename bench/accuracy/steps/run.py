@@ -151,7 +151,7 @@ def print_scores(scores, out):
         r = s.row
         best = " ".join(f"{k} {100 * v:.0f} %" for k, v in s.provenance.items() if v >= 0.005)
         memory = f"{s.peak_memory_gib / r.peak_memory_gib - 1:+.1%}" if r.peak_memory_gib else "-"
-        print(f"| {r.line} | {r.source.split('/')[1]} | {short(r)} | {r.device}{f' x {r.ranks}' if r.ranks > 1 else ''} | {r.measured_ms:.1f} | "
+        print(f"| {r.line} | {r.source.split('/')[-1]} | {short(r)} | {r.device}{f' x {r.ranks}' if r.ranks > 1 else ''} | {r.measured_ms:.1f} | "
               f"{s.predicted_ms:.1f} | {percent(s.error)} | {s.low_ms:.1f} to {s.high_ms:.1f} | "
               f"{'yes' if s.contained else 'no'} | {percent(s.baseline_error)} | {s.parts_ms.get('compute', 0):.1f} | "
               f"{percent(s.host_share, False)} | {best} | {memory} |", file=out)

@@ -16,6 +16,7 @@ import transformers
 import stepping
 from models import MODELS, config
 
+
 class Pretraining(transformers.BertForPreTraining):
     def forward(self, positions, labels, next_sentence_label, **inputs):
         hidden, pooled = self.bert(**inputs)[:2]

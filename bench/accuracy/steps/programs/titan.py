@@ -10,6 +10,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 import stepping
@@ -85,7 +86,8 @@ def main():
         optimizer.step()
         loss.item()
 
-    stepping.run(a.steps, one_step)
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # torch's first choice then
+        stepping.run(a.steps, one_step)
     torch.distributed.destroy_process_group()
 
 
