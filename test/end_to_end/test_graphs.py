@@ -6,7 +6,7 @@ import pathlib
 import re
 import unittest
 
-from harness import EndToEnd
+from harness import EndToEnd, python
 
 PROGRAM = pathlib.Path(__file__).with_name("graph_program.py")
 STEPS = 6
@@ -25,6 +25,27 @@ with torch.cuda.graph(graph):
 for _ in range(5):
     graph.replay()
 print("counter", counter.tolist())
+"""
+
+COLLECTIVE = """
+import os
+import torch
+import torch.distributed as dist
+dist.init_process_group("nccl")
+rank, world = dist.get_rank(), dist.get_world_size()
+torch.cuda.set_device(rank)
+mine, total = torch.zeros(4, device="cuda"), torch.zeros(4, device="cuda")
+dist.all_reduce(total)
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+    total.copy_(mine)
+    dist.all_reduce(total)
+for step in range(3):
+    mine.fill_(rank + 1 + step)
+    graph.replay()
+    print("total", step, total.tolist() == [sum(r + 1 + step for r in range(world))] * 4, flush=True)
+dist.destroy_process_group()
 """
 
 
@@ -81,6 +102,17 @@ class Graphs(EndToEnd):
         self.assertEqual(run.status, 0, run.explain())
         self.assertRegex(run.out, "refused CUDA error: operation")
         self.assertIn("counter [5.0, 5.0, 5.0, 5.0]", run.out)  # small known values go on through replays
+
+    def test_collective_of_a_graph(self):
+        """Values really travel between two processes at every replay."""
+        script = self.scratch / "collective.py"
+        script.write_text(COLLECTIVE)
+        launcher = [python("full"), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
+        run = self.run_command(launcher, options=["--devices", "2"], timeout=300)
+        self.assertEqual(run.status, 0, run.explain())
+        self.assertEqual(sorted(re.findall(r"^total .*", run.out, re.M)), sorted(f"total {step} True" for step in range(3) for _ in range(2)), run.explain())
+        self.assertEqual(len(run.traces), 2)
+        self.assertEqual(self.predict(run.trace_dir)["ranks"], 2)
 
 
 if __name__ == "__main__":
