@@ -111,6 +111,8 @@ std::unique_ptr<Effect> make_scan_effect(const KernelInfo& kernel, const KernelN
                                          std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_attention_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_random_effect(const KernelInfo& kernel, const KernelName& name,
                                            std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_unique_effect(const KernelInfo& kernel, const KernelName& name,

@@ -1,0 +1,69 @@
+// Attention kernels: results are unknown to where they end and no further. Numbers as PyTorch 2.15 passes them for 3 x
+// 5 heads of 40 (of values: 24), 200 queries and 300 keys.
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+namespace {
+
+Address known_block(Memory& memory, uint64_t bytes) {
+  const Address block = allocate(memory, bytes);
+  REQUIRE(memory.fill(block, 7, 1, bytes) == maya::device::MemoryStatus::kOk);
+  return block;
+}
+
+}  // namespace
+
+TEST_CASE("memory-efficient attention: result 3 x 200 x 5 x 24 floats, log-sum-exp 3 x 5 x 224", "[effects]") {
+  const TestKernel kernel(
+      "_Z39fmha_cutlassF_f32_aligned_64x64_rf_sm80N22PyTorchMemEffAttention15AttentionKernelIfN7cutlass4arch4Sm80ELb1E"
+      "Li64ELi64ELi64ELb1ELb1EE6ParamsE",
+      {{0, 280}});
+  auto memory = make_memory();
+  constexpr uint64_t kResult = 3 * 200 * 5 * 24 * 4, kSums = 3 * 5 * 224 * 4;
+  const Address result = known_block(*memory, 2 * kResult), sums = known_block(*memory, 2 * kSums);
+  Parameter parameters;
+  parameters.at(64, result).at(80, sums).at(96, 40).at(100, 24).at(104, 200).at(108, 300).at(192, 3).at(204, 5);
+  kernel.launch(*memory, {parameters}, 4, 128);
+  CHECK_FALSE(memory->known(result + kResult - 1, 1));
+  CHECK(memory->known(result + kResult, kResult));
+  CHECK_FALSE(memory->known(sums + kSums - 1, 1));
+  CHECK(memory->known(sums + kSums, kSums));
+}
+
+TEST_CASE("flash attention: result by its strides, log-sum-exp 3 x 5 x 200", "[effects]") {
+  const TestKernel kernel(
+      "_ZN13pytorch_flash24flash_fwd_splitkv_kernelI23Flash_fwd_kernel_traitsILi64ELi64ELi256ELi4ELb0ELb0EN7cutlass"
+      "10bfloat16_tE19Flash_kernel_traitsILi64ELi64ELi256ELi4ES3_EELb0ELb0ELb0ELb0ELb0ELb0ELb1ELb0EEEvNS_16Flash_fw"
+      "d_paramsE",
+      {{0, 472}});
+  auto memory = make_memory();
+  constexpr uint64_t kResult = 3 * 200 * 5 * 40 * 2, kSums = 3 * 5 * 200 * 4;
+  const Address result = known_block(*memory, 2 * kResult), sums = known_block(*memory, 2 * kSums);
+  Parameter parameters;
+  parameters.at(96, 5).at(112, result).at(128, int64_t{40000}).at(136, int64_t{40}).at(144, int64_t{8000});
+  parameters.at(160, sums).at(176, 3).at(180, 200).at(184, 300).at(192, 40).at(204, 64).at(444, 1);
+  kernel.launch(*memory, {parameters}, 4, 128);
+  CHECK_FALSE(memory->known(result + kResult - 1, 1));
+  CHECK(memory->known(result + kResult, kResult));
+  CHECK_FALSE(memory->known(sums + kSums - 1, 1));
+  CHECK(memory->known(sums + kSums, kSums));
+}
+
+TEST_CASE("random bools end with their result", "[effects]") {
+  // The lambda: result, stride in bytes, probability.
+  const TestKernel kernel(
+      "_ZN2at6native57_GLOBAL__N__4097cdb0_24_DistributionBernoulli_cu_7537a20d43distribution_elementwise_grid_stri"
+      "de_kernelIfLi4EZNS0_9templates4cuda21uniform_and_transformIbfPNS_17CUDAGeneratorImplEZZZNS4_16bernoulli_kern"
+      "elIS7_EEvRNS_18TensorIteratorBaseEdT_ENKUlvE_clEvENKUlvE8_clEvEUlfE_EEvSA_T1_T2_EUlP24curandStatePhilox4_32_"
+      "10E_ZNS1_27distribution_nullary_kernelIbf6float4S7_SJ_SE_EEvSA_SG_RKT3_T4_EUlifE_EEvlNS_15PhiloxCudaStateESF"
+      "_SG_",
+      {{0, 8}, {8, 32}, {40, 1}, {48, 24}});
+  auto memory = make_memory();
+  const Address result = known_block(*memory, 512);
+  Parameter lambda;
+  lambda.at(0, result).at(8, 1);
+  kernel.launch(*memory, {value(int64_t{20}), Parameter(), Parameter(), lambda}, 1, 256);
+  CHECK_FALSE(memory->known(result + 19, 1));
+  CHECK(memory->known(result + 20, 492));
+}
