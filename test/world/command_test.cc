@@ -20,7 +20,7 @@ Result run(const std::string& arguments) {
   char folder[] = "/tmp/maya_world_XXXXXX";
   REQUIRE(mkdtemp(folder) != nullptr);
   const std::string command =
-      "cd " + std::string(folder) + " && " + getenv("MAYA_BIN_PATH") + "/maya-run " + arguments + "; } > out 2>&1";
+      "cd " + std::string(folder) + " && { " + getenv("MAYA_BIN_PATH") + "/maya-run " + arguments + "; } > out 2>&1";
   const int status = system(command.c_str());
   std::stringstream text;
   text << std::ifstream(std::string(folder) + "/out").rdbuf();
