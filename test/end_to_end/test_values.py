@@ -9,6 +9,7 @@ import unittest
 import harness
 
 PROGRAM = pathlib.Path(__file__).with_name("values_program.py")
+AGREEMENT = pathlib.Path(__file__).with_name("agreement_program.py")
 
 
 class Values(harness.EndToEnd):
@@ -23,6 +24,15 @@ class Values(harness.EndToEnd):
         self.assertEqual(wrong, {})
         self.assertEqual(unknown, {})
         self.assertGreater(right, 10000)
+
+    def test_agreement(self):
+        """Object collectives, checkpoints, loss scales and loops that wait for a device value, with 1, 2 and 4 living ranks."""
+        for ranks in (1, 2, 4):
+            with self.subTest(ranks=ranks):
+                launcher = [] if ranks == 1 else ["-m", "torch.distributed.run", "--nproc_per_node", ranks, "--master_port", 29600 + ranks]
+                run = self.run_command([harness.python("full"), *launcher, AGREEMENT], options=["--devices", ranks], timeout=200)
+                self.assertEqual(run.status, 0, run.explain())
+                self.assertEqual(run.out.count(" agrees"), ranks)
 
 
 if __name__ == "__main__":
