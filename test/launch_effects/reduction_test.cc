@@ -132,3 +132,14 @@ TEST_CASE("one known true settles any(), others leave it unknown", "[effects]") 
   CHECK(memory->known(out, 1));
   CHECK_FALSE(memory->known(out + 1, 1));
 }
+
+TEST_CASE("integers are computed up to 1 MiB, real numbers up to 64 KiB", "[effects]") {
+  auto memory = make_memory();
+  constexpr uint32_t kCount = 32 << 10;  // a mask of 4 x 8,192 positions
+  const Address in = allocate(*memory, 8 * kCount), out = allocate(*memory, 512);
+  put<int64_t>(*memory, in, std::vector<int64_t>(kCount, 4));
+  TestKernel(kMaximumLong, {{0, 1056}}).launch(*memory, {reduction(16, 1056, 8, kCount, 1, in, out)});
+  CHECK(get<int64_t>(*memory, out, 1)[0] == 4);
+  TestKernel(kSumFloat, {{0, 1048}}).launch(*memory, {reduction(8, 1048, 4, kCount, 1, in, out)});
+  CHECK_FALSE(memory->known(out, 4));
+}

@@ -17,6 +17,9 @@ namespace maya::device {
 
 // Results are computed for at most so many bytes of inputs and outputs.
 inline constexpr uint64_t kMaximumComputed_bytes = 64 << 10;
+// Where all of them are integers or truth values, for so many: masks, positions and lengths decide what programs do,
+// and a mask of 4 x 8,192 positions has 256 KiB.
+inline constexpr uint64_t kMaximumIntegers_bytes = 1 << 20;
 
 class Effect {
  public:
@@ -57,10 +60,10 @@ inline bool all_known(const Memory& memory, Address address, uint64_t bytes) {
   return bytes == 0 || (memory.in_device_range(address) && memory.maybe_known(address) && memory.known(address, bytes));
 }
 
-// Reads a range of which every byte is known into *out. False otherwise, and
-// for more than kMaximumComputed_bytes.
-inline bool read_known(const Memory& memory, Address address, uint64_t bytes, std::vector<uint8_t>* out) {
-  if (bytes > kMaximumComputed_bytes || !all_known(memory, address, bytes)) return false;
+// Reads a range of which every byte is known into *out. False otherwise, and for more than `most` bytes.
+inline bool read_known(const Memory& memory, Address address, uint64_t bytes, std::vector<uint8_t>* out,
+                       uint64_t most = kMaximumComputed_bytes) {
+  if (bytes > most || !all_known(memory, address, bytes)) return false;
   out->resize(bytes);
   return bytes == 0 || memory.read(out->data(), address, bytes) == MemoryStatus::kOk;
 }

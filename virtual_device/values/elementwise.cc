@@ -105,15 +105,18 @@ class ElementwiseEffect : public Effect {
     if (!layout_.trivial && !layout_.strided) return false;
     ElementType types[kMaximumTensors];
     uint64_t total = 0;
+    bool any_floating = false;
     for (uint32_t i = 0; i < layout_.tensors; ++i) {
       types[i] = type_of(launch, i);
       if (!is_computable(types[i])) return false;
       total += count * element_bytes(types[i]);
+      any_floating = any_floating || is_floating(types[i]);
     }
+    const uint64_t most = any_floating ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
     const uint8_t* object = argument_bytes(launch, layout_.function.parameter, layout_.function.offset);
     if (functor_->operation == ElementOperation::kFill && layout_.trivial)
       return fill(memory, data[0], types[0], count, object);
-    if (total > kMaximumComputed_bytes) return false;
+    if (total > most) return false;
 
     std::optional<Offsets> offsets;
     if (layout_.strided) {
@@ -125,8 +128,8 @@ class ElementwiseEffect : public Effect {
     for (uint32_t i = 1; i < layout_.tensors; ++i) {
       const uint64_t bytes = element_bytes(types[i]);
       const uint64_t span = offsets ? offsets->span(count, i, bytes) : count * bytes;
-      const bool known = span <= kMaximumComputed_bytes && inputs[i].load(memory, data[i], span);
-      if (!known && (!may_absorb(*functor_) || span > kMaximumComputed_bytes)) return false;
+      const bool known = span <= most && inputs[i].load(memory, data[i], span, most);
+      if (!known && (!may_absorb(*functor_) || span > most)) return false;
       any_known = any_known || known;
       all_known = all_known && inputs[i].whole();
     }
@@ -140,7 +143,9 @@ class ElementwiseEffect : public Effect {
       for (uint32_t i = 1; i < layout_.tensors; ++i) {
         const uint64_t bytes = element_bytes(types[i]), where = offsets ? offsets->at(k, i) : k * bytes;
         known[i - 1] = inputs[i].known(where, bytes);
-        values[i - 1] = convert_number(load_number(inputs[i].at(where), types[i]), functor_->input_types[i - 1]);
+        values[i - 1] = load_number(inputs[i].at(where), types[i]);
+        const ElementType wanted = functor_->input_types[i - 1];
+        if (types[i] != wanted) values[i - 1] = convert_number(values[i - 1], wanted);
       }
       const bool computed = apply_functor_partly(*functor_, object, values, known, &result);
       if (all_known && !computed) return false;
@@ -180,7 +185,7 @@ class ElementwiseEffect : public Effect {
       status = memory.fill(address, low, bytes, count);
     } else if (low == high) {
       status = memory.fill(address, low, 4, 2 * count);
-    } else if (count * bytes > kMaximumComputed_bytes) {
+    } else if (count * bytes > kMaximumIntegers_bytes) {
       return false;
     } else {
       std::vector<uint8_t> values(count * 8);

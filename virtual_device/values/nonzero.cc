@@ -45,8 +45,9 @@ bool has_sizes(const KernelInfo& kernel, size_t count, std::initializer_list<uin
 bool read_elements(const Memory& memory, Address address, uint64_t count, ElementType type,
                    std::vector<uint8_t>* bytes) {
   const uint64_t element = element_bytes(type);
-  return count <= kMaximumComputed_bytes / element && memory.in_device_range(address) && memory.maybe_known(address) &&
-         read_known(memory, address, count * element, bytes);
+  const uint64_t most = is_floating(type) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
+  return count <= most / element && memory.in_device_range(address) && memory.maybe_known(address) &&
+         read_known(memory, address, count * element, bytes, most);
 }
 
 // The whole goes to the first of the results, one a block.
@@ -156,11 +157,11 @@ class WriteIndicesEffect : public ComputedEffect {
     const auto dimensions = argument<int32_t>(launch, 2);
     const auto count = argument<int64_t>(launch, 3);
     if (argument<Address>(launch, 4) != 0 || dimensions < 1 || dimensions > kMostDimensions || count <= 0 ||
-        count > static_cast<int64_t>(kMaximumComputed_bytes / 8) / dimensions)
+        count > static_cast<int64_t>(kMaximumIntegers_bytes / 8) / dimensions)
       return false;
     std::vector<uint8_t> bytes;
     const auto elements = static_cast<uint64_t>(count);
-    if (!read_known(memory, data, 8 * elements, &bytes)) {
+    if (!read_known(memory, data, 8 * elements, &bytes, kMaximumIntegers_bytes)) {
       forget(memory, data, 8 * elements * static_cast<uint64_t>(dimensions));
       return true;
     }

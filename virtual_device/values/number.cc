@@ -216,6 +216,19 @@ void store_number(Number value, ElementType type, void* bytes) {
 }
 
 Number convert_number(Number value, ElementType type) {
+  // The frequent ones without a way through memory.
+  switch (type) {
+    case ElementType::kFloat64:
+      return Number::of(value.as_real());
+    case ElementType::kFloat32:
+      return Number::of(static_cast<double>(static_cast<float>(value.as_real())));
+    case ElementType::kBool:
+      return Number::of(value.as_bool());
+    case ElementType::kInt64:
+      return Number::of(to_integer(value));
+    default:
+      break;
+  }
   unsigned char bytes[8];
   store_number(value, type, bytes);
   return load_number(bytes, type);

@@ -12,9 +12,9 @@ namespace maya::device {
 class Operand {
  public:
   // False when nothing of the range is known: then all of it reads as zero and unknown. Also false, and nothing may be
-  // read, when it is longer than kMaximumComputed_bytes.
-  bool load(const Memory& memory, Address address, uint64_t bytes) {
-    if (bytes > kMaximumComputed_bytes) return false;
+  // read, when it is longer than `most` bytes.
+  bool load(const Memory& memory, Address address, uint64_t bytes, uint64_t most) {
+    if (bytes > most) return false;
     bytes_.assign(bytes, 0);
     known_.clear();
     if (bytes == 0) return true;
