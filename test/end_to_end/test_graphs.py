@@ -45,7 +45,7 @@ for step in range(3):
     mine.fill_(rank + 1 + step)
     graph.replay()
     right = total.tolist() == [sum(r + 1 + step for r in range(world))] * 4
-    os.write(1, f"total {step} {right}\n".encode())  # in one piece: two processes write
+    os.write(1, f"total {step} {right}\\n".encode())  # in one piece: two processes write
 dist.destroy_process_group()
 """
 
