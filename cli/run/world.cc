@@ -97,7 +97,7 @@ Variables lone_variables(const WorldOptions& options, int rank, int port) {
 
 // Runs these ranks alone, at most `jobs` at a time. The first rank of the world prints where maya-run prints, the
 // others into rank<R>.log in the trace folder.
-int run_alone(const WorldOptions& options, const std::vector<int>& ranks) {
+int run_alone(const WorldOptions& options, const std::vector<int>& ranks, bool shown) {
   std::vector<RankProcess> processes;
   std::vector<std::unique_ptr<StoreServer>> stores;
   size_t next = 0, running = 0;
@@ -108,7 +108,7 @@ int run_alone(const WorldOptions& options, const std::vector<int>& ranks) {
       stores.push_back(serve(twin_value));
       RankProcess& process = processes.emplace_back();
       process.rank = rank;
-      if (rank != ranks[0] || rank != 0)
+      if (!shown || rank != ranks[0])
         process.log_path =
             options.trace_folder.empty() ? "/dev/null" : options.trace_folder + "/rank" + std::to_string(rank) + ".log";
       if (!start_rank(options.program, lone_variables(options, rank, stores.back()->port()), &process)) {
@@ -123,10 +123,11 @@ int run_alone(const WorldOptions& options, const std::vector<int>& ranks) {
     --running;
     const RankProcess& process = processes[static_cast<size_t>(ended)];
     if (process.status == 0) continue;
-    const std::string tail = process.log_path.empty() ? "" : log_tail(process.log_path);
+    const bool logged = !process.log_path.empty() && !options.trace_folder.empty();
+    const std::string tail = logged ? log_tail(process.log_path) : "";
     complain(kTool, "rank " + std::to_string(process.rank) + ", run alone, ended with status " +
                         std::to_string(process.status) + (tail.empty() ? "" : ": " + tail) +
-                        (process.log_path.empty() ? "" : "; see " + process.log_path));
+                        (logged ? "; see " + process.log_path : ""));
     end_all(processes, kGraceAfterTerm_ms);
     return process.status;
   }
@@ -168,7 +169,7 @@ int run_automatic(const WorldOptions& options) {
   std::vector<predictor::RankSummary> summaries;
   std::set<int> ran;
   for (std::vector<int> ranks = {0}; !ranks.empty();) {
-    if (const int status = run_alone(options, ranks); status != 0) return status;
+    if (const int status = run_alone(options, ranks, ran.empty()); status != 0) return status;
     ran.insert(ranks.begin(), ranks.end());
     read_summaries(options.trace_folder, run_id == nullptr ? "" : run_id, &seen, &summaries);
     if (summaries.empty()) {
@@ -181,8 +182,10 @@ int run_automatic(const WorldOptions& options) {
       if (ran.count(rank) == 0) more.push_back(rank);
     ranks = std::move(more);
   }
-  fprintf(stderr, "maya-run: %zu of %d ranks ran, the others are inferred; maya-predict tells which stand for which\n",
-          ran.size(), options.size);
+  fprintf(stderr, "maya-run: %zu of %d ranks ran%s\n", ran.size(), options.size,
+          ran.size() == static_cast<size_t>(options.size)
+              ? ", each alone"
+              : ", the others are inferred; maya-predict tells which stand for which");
   return 0;
 }
 
@@ -220,7 +223,7 @@ int run_world(const WorldOptions& options) {
     fail(kTool, kUsage,
          "--ranks is no list of ranks below " + std::to_string(options.size) + ": " + options.ranks +
              "; give auto, all, or for example 0,3,8-15");
-  return static_cast<int>(ranks.size()) == options.size ? run_living(options) : run_alone(options, ranks);
+  return static_cast<int>(ranks.size()) == options.size ? run_living(options) : run_alone(options, ranks, true);
 }
 
 }  // namespace maya::cli
