@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -58,6 +59,15 @@ inline const uint8_t* argument_bytes(const Launch& launch, uint32_t parameter, u
 // True when every byte of the range is known; cheap when nothing near is.
 inline bool all_known(const Memory& memory, Address address, uint64_t bytes) {
   return bytes == 0 || (memory.in_device_range(address) && memory.maybe_known(address) && memory.known(address, bytes));
+}
+
+// Whether the kernel has parameters of exactly these sizes, in bytes.
+inline bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
+  if (kernel.parameters.size() != sizes.size()) return false;
+  size_t i = 0;
+  for (const uint32_t size : sizes)
+    if (kernel.parameters[i++].size != size) return false;
+  return true;
 }
 
 // Reads a range of which every byte is known into *out. False otherwise, and for more than `most` bytes.

@@ -16,14 +16,6 @@ namespace maya::device {
 
 namespace {
 
-bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
-  if (kernel.parameters.size() != sizes.size()) return false;
-  size_t i = 0;
-  for (const uint32_t size : sizes)
-    if (kernel.parameters[i++].size != size) return false;
-  return true;
-}
-
 ElementType key_type(std::string_view name) {
   if (name == "__half") return ElementType::kFloat16;
   if (name == "__nv_bfloat16") return ElementType::kBfloat16;

@@ -22,14 +22,6 @@ namespace {
 constexpr uint64_t kMaximumMoved_bytes = 16 << 20;
 constexpr uint64_t kMaximumIndices = 8 << 10;
 
-bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
-  if (kernel.parameters.size() != sizes.size()) return false;
-  size_t i = 0;
-  for (const uint32_t size : sizes)
-    if (kernel.parameters[i++].size != size) return false;
-  return true;
-}
-
 // Known index values. False when one is unknown or outside of [0, size).
 bool read_indices(const Memory& memory, Address address, ElementType type, uint64_t bytes, std::vector<uint8_t>* out) {
   return is_computable(type) && memory.in_device_range(address) && memory.maybe_known(address) &&

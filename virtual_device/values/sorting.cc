@@ -28,14 +28,6 @@ bool less(Number a, Number b) {
   return a.floating ? a.real < b.real : a.integer < b.integer;
 }
 
-bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
-  if (kernel.parameters.size() != sizes.size()) return false;
-  size_t i = 0;
-  for (const uint32_t size : sizes)
-    if (kernel.parameters[i++].size != size) return false;
-  return true;
-}
-
 // A tensor of which slices are worked on: element k of slice s lies at offset(s) + k * stride.
 struct Slices {
   TensorInfoView info;

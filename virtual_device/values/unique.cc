@@ -14,31 +14,17 @@
 #include <algorithm>
 
 #include "virtual_device/values/effect.h"
+#include "virtual_device/values/elements.h"
 #include "virtual_device/values/number.h"
 
 namespace maya::device {
 
 namespace {
 
-bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
-  if (kernel.parameters.size() != sizes.size()) return false;
-  size_t i = 0;
-  for (const uint32_t size : sizes)
-    if (kernel.parameters[i++].size != size) return false;
-  return true;
-}
-
 ElementType pointed_to(std::string_view type) {
   for (const std::string_view suffix : {"*", " const"})
     if (type.ends_with(suffix)) type.remove_suffix(suffix.size());
   return element_type(type);
-}
-
-bool read_elements(const Memory& memory, Address address, uint64_t count, ElementType type,
-                   std::vector<uint8_t>* bytes) {
-  const uint64_t element = element_bytes(type);
-  return count <= kMaximumComputed_bytes / element && memory.in_device_range(address) && memory.maybe_known(address) &&
-         read_known(memory, address, count * element, bytes);
 }
 
 bool equal(Number a, Number b) { return a.floating ? a.real == b.real : a.integer == b.integer; }
