@@ -1,4 +1,5 @@
-# Finds the CUDA API headers and defines the interface target `maya_cuda_headers`. Nothing is copied into the source tree.
+# Finds the CUDA API headers and defines the interface targets `maya_cuda_headers` and, for the libraries of CUDA 12 (end of this file),
+# `maya_cuda_12_headers`. Nothing is copied into the source tree.
 #
 # Each header is looked for on its own, and the first place that has it in a version no older than the floor wins:
 #   1. MAYA_CUDA_INCLUDE_DIRS, when set;
@@ -114,3 +115,32 @@ message(STATUS "CUDA headers: ${include_dirs}")
 
 add_library(maya_cuda_headers INTERFACE)
 target_include_directories(maya_cuda_headers SYSTEM INTERFACE ${include_dirs})
+
+# The libraries of CUDA 12 are built from the same sources. Only the runtime's structs and signatures differ, so only its headers are taken
+# from CUDA 12, put together in a folder of the build and searched before the others; driver, cuBLAS and the rest come from above.
+# Places are those of above; any release of CUDA 12 from 12.8 on will do.
+set(MAYA_CUDA_12_INCLUDE_DIRS "" CACHE STRING "Folders with the runtime headers of CUDA 12, looked at first")
+set(runtime_12_wheel "nvidia-cuda-runtime-cu12==12.9.79")
+set(runtime_12_headers cuda_runtime_api.h driver_types.h vector_types.h builtin_types.h device_types.h surface_types.h texture_types.h
+  cuda_device_runtime_api.h)
+set(runtime_12_place "")
+foreach(place ${MAYA_CUDA_12_INCLUDE_DIRS} ${search_places})
+  maya_header_is_new_enough(${place} cuda_runtime_api.h cuda_runtime_api.h CUDART_VERSION 12080 new_enough)
+  maya_header_is_new_enough(${place} cuda_runtime_api.h cuda_runtime_api.h CUDART_VERSION 13000 too_new)
+  if(new_enough AND NOT too_new AND NOT runtime_12_place)
+    set(runtime_12_place ${place})
+  endif()
+endforeach()
+if(NOT runtime_12_place)
+  string(REGEX REPLACE "[^A-Za-z0-9.]" "_" folder ${runtime_12_wheel})
+  maya_fetch_wheel_headers(${runtime_12_wheel} ${CMAKE_BINARY_DIR}/cuda_headers/${folder})
+  set(runtime_12_place ${CMAKE_BINARY_DIR}/cuda_headers/${folder}/nvidia/cuda_runtime/include)
+endif()
+message(STATUS "CUDA 12 runtime headers: ${runtime_12_place}")
+set(runtime_12_staged ${CMAKE_BINARY_DIR}/cuda_headers/runtime_12)
+foreach(header ${runtime_12_headers})
+  configure_file(${runtime_12_place}/${header} ${runtime_12_staged}/${header} COPYONLY)
+endforeach()
+
+add_library(maya_cuda_12_headers INTERFACE)
+target_include_directories(maya_cuda_12_headers SYSTEM INTERFACE ${runtime_12_staged} ${include_dirs})

@@ -107,20 +107,6 @@ cudaError_t peer_contexts(int destination, int source, CUcontext* to, CUcontext*
   return finish(status);
 }
 
-cudaError_t copy_batch(void* const* destinations, const void* const* sources, const size_t* sizes, size_t count,
-                       cudaMemcpyAttributes* attributes, size_t* indices, size_t attribute_count, cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemcpyBatchAsync_v2),
-                      reinterpret_cast<CUdeviceptr*>(const_cast<void**>(destinations)),
-                      reinterpret_cast<CUdeviceptr*>(const_cast<void**>(sources)), const_cast<size_t*>(sizes), count,
-                      as_driver<CUmemcpyAttributes>(attributes), indices, attribute_count, stream);
-}
-
-cudaError_t copy_with_attributes(void* destination, const void* source, size_t bytes, cudaMemcpyAttributes* attributes,
-                                 cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemcpyWithAttributesAsync), device_address(destination), device_address(source),
-                      bytes, as_driver<CUmemcpyAttributes>(attributes), stream);
-}
-
 }  // namespace
 
 MAYA_API cudaError_t cudaMemcpy(void* destination, const void* source, size_t bytes, cudaMemcpyKind kind) {
@@ -197,23 +183,4 @@ MAYA_API cudaError_t cudaMemcpyPeerAsync(void* destination, int destination_devi
   if (bytes == 0) return cudaSuccess;
   return with_context(MAYA_DRIVER(cuMemcpyPeerAsync), device_address(destination), to, device_address(source), from,
                       bytes, stream);
-}
-
-MAYA_API cudaError_t cudaMemcpyBatchAsync(void* const* destinations, const void* const* sources, const size_t* sizes,
-                                          size_t count, cudaMemcpyAttributes* attributes, size_t* indices,
-                                          size_t attribute_count, cudaStream_t stream) {
-  return copy_batch(destinations, sources, sizes, count, attributes, indices, attribute_count, stream);
-}
-MAYA_API cudaError_t cudaMemcpyBatchAsync_ptsz(void* const* destinations, const void* const* sources,
-                                               const size_t* sizes, size_t count, cudaMemcpyAttributes* attributes,
-                                               size_t* indices, size_t attribute_count, cudaStream_t stream) {
-  return copy_batch(destinations, sources, sizes, count, attributes, indices, attribute_count, own_stream(stream));
-}
-MAYA_API cudaError_t cudaMemcpyWithAttributesAsync(void* destination, const void* source, size_t bytes,
-                                                   cudaMemcpyAttributes* attributes, cudaStream_t stream) {
-  return copy_with_attributes(destination, source, bytes, attributes, stream);
-}
-MAYA_API cudaError_t cudaMemcpyWithAttributesAsync_ptsz(void* destination, const void* source, size_t bytes,
-                                                        cudaMemcpyAttributes* attributes, cudaStream_t stream) {
-  return copy_with_attributes(destination, source, bytes, attributes, own_stream(stream));
 }

@@ -229,17 +229,6 @@ cudaError_t copy_3d_peer_async(const cudaMemcpy3DPeerParms* parameters, cudaStre
   return with_context(MAYA_DRIVER(cuMemcpy3DPeerAsync), &descriptor, stream);
 }
 
-cudaError_t copy_3d_batch(size_t count, cudaMemcpy3DBatchOp* operations, unsigned long long flags,
-                          cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemcpy3DBatchAsync_v2), count, as_driver<CUDA_MEMCPY3D_BATCH_OP>(operations), flags,
-                      stream);
-}
-
-cudaError_t copy_3d_with_attributes(cudaMemcpy3DBatchOp* operation, unsigned long long flags, cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemcpy3DWithAttributesAsync), as_driver<CUDA_MEMCPY3D_BATCH_OP>(operation), flags,
-                      stream);
-}
-
 }  // namespace
 
 MAYA_API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -328,20 +317,4 @@ MAYA_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* paramete
 }
 MAYA_API cudaError_t cudaMemcpy3DPeerAsync_ptsz(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   return copy_3d_peer_async(parameters, own_stream(stream));
-}
-MAYA_API cudaError_t cudaMemcpy3DBatchAsync(size_t count, cudaMemcpy3DBatchOp* operations, unsigned long long flags,
-                                            cudaStream_t stream) {
-  return copy_3d_batch(count, operations, flags, stream);
-}
-MAYA_API cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t count, cudaMemcpy3DBatchOp* operations,
-                                                 unsigned long long flags, cudaStream_t stream) {
-  return copy_3d_batch(count, operations, flags, own_stream(stream));
-}
-MAYA_API cudaError_t cudaMemcpy3DWithAttributesAsync(cudaMemcpy3DBatchOp* operation, unsigned long long flags,
-                                                     cudaStream_t stream) {
-  return copy_3d_with_attributes(operation, flags, stream);
-}
-MAYA_API cudaError_t cudaMemcpy3DWithAttributesAsync_ptsz(cudaMemcpy3DBatchOp* operation, unsigned long long flags,
-                                                          cudaStream_t stream) {
-  return copy_3d_with_attributes(operation, flags, own_stream(stream));
 }

@@ -153,18 +153,7 @@ MAYA_API cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWr
                       static_cast<CUflushGPUDirectRDMAWritesScope>(scope));
 }
 
-MAYA_API cudaError_t cudaDeviceGetHostAtomicCapabilities(unsigned* capabilities, const cudaAtomicOperation* operations,
-                                                         unsigned count, int device) {
-  return with_driver(MAYA_DRIVER(cuDeviceGetHostAtomicCapabilities), capabilities,
-                     as_driver<const CUatomicOperation>(operations), count, device);
-}
-
 MAYA_API cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
   return with_driver(MAYA_DRIVER(cuDeviceGetP2PAttribute), value, static_cast<CUdevice_P2PAttribute>(attribute), source,
                      destination);
-}
-MAYA_API cudaError_t cudaDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const cudaAtomicOperation* operations,
-                                                        unsigned count, int source, int destination) {
-  return with_driver(MAYA_DRIVER(cuDeviceGetP2PAtomicCapabilities), capabilities,
-                     as_driver<const CUatomicOperation>(operations), count, source, destination);
 }

@@ -1,5 +1,5 @@
 // cudaGetDeviceProperties: every member is a driver attribute of the same meaning (driver_types.h, cudaDeviceProp of
-// CUDA 13).
+// CUDA 13 and of CUDA 12, which has other members).
 #include <cstring>
 
 #include "driver_shim/cudart/runtime.h"
@@ -143,6 +143,7 @@ void fill_system(AttributeReader& get, cudaDeviceProp* properties) {
   p.multiGpuBoardGroupID = get(CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID);
   p.timelineSemaphoreInteropSupported = get(CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED);
   p.ipcEventSupported = get(CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED);
+#if CUDART_VERSION >= 13000
   p.deviceNumaConfig = get(CU_DEVICE_ATTRIBUTE_NUMA_CONFIG);
   p.deviceNumaId = get(CU_DEVICE_ATTRIBUTE_NUMA_ID);
   p.mpsEnabled = get(CU_DEVICE_ATTRIBUTE_MPS_ENABLED);
@@ -150,6 +151,16 @@ void fill_system(AttributeReader& get, cudaDeviceProp* properties) {
   p.gpuPciDeviceID = get(CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID);
   p.gpuPciSubsystemID = get(CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID);
   p.hostNumaMultinodeIpcSupported = get(CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED);
+#else
+  p.clockRate = get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  p.memoryClockRate = get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  p.deviceOverlap = get(CU_DEVICE_ATTRIBUTE_GPU_OVERLAP);
+  p.kernelExecTimeoutEnabled = get(CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT);
+  p.computeMode = get(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+  p.maxTexture1DLinear = get(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
+  p.singleToDoublePrecisionPerfRatio = get(CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);
+  p.cooperativeMultiDeviceLaunch = get(CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH);
+#endif
 }
 
 CUresult read_properties(int device, cudaDeviceProp* properties) {
@@ -174,7 +185,11 @@ CUresult read_properties(int device, cudaDeviceProp* properties) {
 
 }  // namespace
 
+#if CUDART_VERSION >= 13000
 MAYA_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+#else
+MAYA_API cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp* properties, int device) {
+#endif
   if (properties == nullptr) return fail(cudaErrorInvalidValue);
   cudaDeviceProp result;
   const CUresult status = read_properties(device, &result);

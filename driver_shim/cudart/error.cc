@@ -26,8 +26,10 @@ constexpr ErrorText kErrorTexts[] = {
     MAYA_ERROR(cudaErrorProfilerAlreadyStarted, "profiler already started"),
     MAYA_ERROR(cudaErrorProfilerAlreadyStopped, "profiler already stopped"),
     MAYA_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+#if CUDART_VERSION >= 13000
     MAYA_ERROR(cudaErrorVersionTranslation,
                "Driver is newer than runtime and returned parameters the runtime cannot process"),
+#endif
     MAYA_ERROR(cudaErrorInvalidPitchValue, "invalid pitch argument"),
     MAYA_ERROR(cudaErrorInvalidSymbol, "invalid device symbol"),
     MAYA_ERROR(cudaErrorInvalidHostPointer, "invalid host pointer"),
@@ -166,8 +168,10 @@ constexpr ErrorText kErrorTexts[] = {
                "one or more resources passed in are not valid resource types for the operation"),
     MAYA_ERROR(cudaErrorInvalidResourceConfiguration,
                "one or more resources are insufficient or non-applicable for the operation"),
+#if CUDART_VERSION >= 13000
     MAYA_ERROR(cudaErrorStreamDetached,
                "API call not permitted since the green context associated with the stream has been destroyed"),
+#endif
     MAYA_ERROR(cudaErrorUnknown, "unknown error"),
     MAYA_ERROR(cudaErrorApiFailureBase, "api failure base"),
 };

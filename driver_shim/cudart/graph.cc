@@ -63,30 +63,6 @@ MAYA_API cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes
 MAYA_API cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   return with_driver(MAYA_DRIVER(cuGraphGetRootNodes), graph, nodes, count);
 }
-MAYA_API cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
-                                       cudaGraphEdgeData* data, size_t* count) {
-  return with_driver(MAYA_DRIVER(cuGraphGetEdges_v2), graph, from, to, as_driver<CUgraphEdgeData>(data), count);
-}
-MAYA_API cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data,
-                                                  size_t* count) {
-  return with_driver(MAYA_DRIVER(cuGraphNodeGetDependencies_v2), node, out, as_driver<CUgraphEdgeData>(data), count);
-}
-MAYA_API cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data,
-                                                    size_t* count) {
-  return with_driver(MAYA_DRIVER(cuGraphNodeGetDependentNodes_v2), node, out, as_driver<CUgraphEdgeData>(data), count);
-}
-MAYA_API cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                              const cudaGraphEdgeData* data, size_t count) {
-  return with_driver(MAYA_DRIVER(cuGraphAddDependencies_v2), graph, from, to, as_driver<const CUgraphEdgeData>(data),
-                     count);
-}
-MAYA_API cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                 const cudaGraphNode_t* to, const cudaGraphEdgeData* data,
-                                                 size_t count) {
-  return with_driver(MAYA_DRIVER(cuGraphRemoveDependencies_v2), graph, from, to, as_driver<const CUgraphEdgeData>(data),
-                     count);
-}
-
 MAYA_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long flags) {
   return instantiate(out, graph, flags);
 }

@@ -88,6 +88,7 @@ cudaError_t to_driver_node(const cudaGraphNodeParams* from, CUgraphNodeParams* t
   if (from->type == cudaGraphNodeTypeKernel) {
     const cudaKernelNodeParamsV2& p = from->kernel;
     CUDA_KERNEL_NODE_PARAMS kernel{};
+#if CUDART_VERSION >= 13000
     if (p.functionType == cudaKernelFunctionTypeKernel || p.functionType == cudaKernelFunctionTypeFunction) {
       kernel.kern = reinterpret_cast<CUkernel>(p.kern);
       kernel.gridDimX = p.gridDim.x, kernel.gridDimY = p.gridDim.y, kernel.gridDimZ = p.gridDim.z;
@@ -95,7 +96,9 @@ cudaError_t to_driver_node(const cudaGraphNodeParams* from, CUgraphNodeParams* t
       kernel.sharedMemBytes = p.sharedMemBytes;
       kernel.kernelParams = p.kernelParams;
       kernel.extra = p.extra;
-    } else {
+    } else
+#endif
+    {
       const cudaKernelNodeParams plain{p.func, p.gridDim, p.blockDim, p.sharedMemBytes, p.kernelParams, p.extra};
       if (const cudaError_t status = to_driver_kernel(&plain, &kernel); status != cudaSuccess) return status;
     }
@@ -325,8 +328,13 @@ MAYA_API cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* o
   return with_driver(MAYA_DRIVER(cuGraphMemFreeNodeGetParams), node, static_cast<CUdeviceptr*>(out));
 }
 
+#if CUDART_VERSION >= 13000
 MAYA_API cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                       const cudaGraphEdgeData* data, size_t count, cudaGraphNodeParams* parameters) {
+#else
+MAYA_API cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                         const cudaGraphEdgeData* data, size_t count, cudaGraphNodeParams* parameters) {
+#endif
   CUgraphNodeParams node;
   if (const cudaError_t status = to_driver_node(parameters, &node); status != cudaSuccess) return status;
   const cudaError_t status = with_context(MAYA_DRIVER(cuGraphAddNode_v2), out, graph, dependencies,
@@ -346,6 +354,7 @@ MAYA_API cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graph, cudaGraph
   const cudaError_t status = to_driver_node(parameters, &wanted);
   return status == cudaSuccess ? with_context(MAYA_DRIVER(cuGraphExecNodeSetParams), graph, node, &wanted) : status;
 }
+#if CUDART_VERSION >= 13000
 MAYA_API cudaError_t cudaGraphNodeGetParams(cudaGraphNode_t node, cudaGraphNodeParams* out) {
   if (out == nullptr) return fail(cudaErrorInvalidValue);
   CUgraphNodeParams found;
@@ -369,3 +378,4 @@ MAYA_API cudaError_t cudaGraphNodeGetParams(cudaGraphNode_t node, cudaGraphNodeP
   }
   return cudaSuccess;
 }
+#endif

@@ -30,7 +30,7 @@
 namespace maya::cudart {
 
 // The CUDA release whose runtime this library stands for: cudaRuntimeGetVersion.
-inline constexpr int kRuntimeVersion = 13020;
+inline constexpr int kRuntimeVersion = CUDART_VERSION >= 13000 ? 13020 : 12090;
 // Devices of one process, an upper bound for tables indexed by device ordinal.
 inline constexpr int kMaxDevices = 256;
 

@@ -18,20 +18,6 @@ cudaError_t is_capturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return with_context(MAYA_DRIVER(cuStreamIsCapturing), stream, as_driver<CUstreamCaptureStatus>(status));
 }
 
-cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                         cudaGraph_t* graph, const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-                         size_t* count) {
-  return with_context(MAYA_DRIVER(cuStreamGetCaptureInfo_v3), stream, as_driver<CUstreamCaptureStatus>(status),
-                      reinterpret_cast<cuuint64_t*>(id), graph, dependencies, as_driver<const CUgraphEdgeData*>(edges),
-                      count);
-}
-
-cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, const cudaGraphEdgeData* data,
-                                size_t count, unsigned flags) {
-  return with_context(MAYA_DRIVER(cuStreamUpdateCaptureDependencies_v2), stream, dependencies,
-                      as_driver<const CUgraphEdgeData>(data), count, flags);
-}
-
 cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags) {
   // Both callback types take (stream, status, data), and the two status enumerations share their numbers.
   return with_context(MAYA_DRIVER(cuStreamAddCallback), stream, reinterpret_cast<CUstreamCallback>(callback), data,
@@ -175,25 +161,4 @@ MAYA_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptur
 }
 MAYA_API cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return is_capturing(own_stream(stream), status);
-}
-MAYA_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                              unsigned long long* id, cudaGraph_t* graph,
-                                              const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-                                              size_t* count) {
-  return capture_info(stream, status, id, graph, dependencies, edges, count);
-}
-MAYA_API cudaError_t cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                                   unsigned long long* id, cudaGraph_t* graph,
-                                                   const cudaGraphNode_t** dependencies,
-                                                   const cudaGraphEdgeData** edges, size_t* count) {
-  return capture_info(own_stream(stream), status, id, graph, dependencies, edges, count);
-}
-MAYA_API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                         const cudaGraphEdgeData* data, size_t count, unsigned flags) {
-  return update_dependencies(stream, dependencies, data, count, flags);
-}
-MAYA_API cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                              const cudaGraphEdgeData* data, size_t count,
-                                                              unsigned flags) {
-  return update_dependencies(own_stream(stream), dependencies, data, count, flags);
 }

@@ -1,5 +1,6 @@
 // Texture and surface objects: descriptors translated, objects made by the driver.
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "driver_shim/cudart/array_format.h"
@@ -13,7 +14,9 @@ cudaError_t translate(const cudaResourceDesc& from, CUDA_RESOURCE_DESC* to) {
   *to = {};
   if (stored_value(from.resType) > cudaResourceTypePitch2D) return cudaErrorInvalidValue;
   to->resType = static_cast<CUresourcetype>(from.resType);
+#if CUDART_VERSION >= 13000
   to->flags = from.flags;
+#endif
   switch (from.resType) {
     case cudaResourceTypeArray:
       to->res.array.hArray = reinterpret_cast<CUarray>(from.res.array.array);
@@ -37,6 +40,14 @@ cudaError_t translate(const cudaResourceDesc& from, CUDA_RESOURCE_DESC* to) {
                  : cudaErrorInvalidChannelDescriptor;
   }
   return cudaErrorInvalidValue;
+}
+
+// The runtime's struct has the driver's members in the driver's order; that of CUDA 12 ends before the reserved ones.
+CUDA_RESOURCE_VIEW_DESC translate(const cudaResourceViewDesc& from) {
+  CUDA_RESOURCE_VIEW_DESC to = {};
+  static_assert(sizeof from <= sizeof to);
+  memcpy(&to, &from, sizeof from);
+  return to;
 }
 
 CUDA_TEXTURE_DESC translate(const cudaTextureDesc& from) {
@@ -64,8 +75,10 @@ MAYA_API cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const 
   CUDA_RESOURCE_DESC driver_resource;
   if (const cudaError_t status = translate(*resource, &driver_resource); status != cudaSuccess) return fail(status);
   const CUDA_TEXTURE_DESC driver_texture = translate(*texture);
+  CUDA_RESOURCE_VIEW_DESC driver_view = {};
+  if (view != nullptr) driver_view = translate(*view);
   return with_context(MAYA_DRIVER(cuTexObjectCreate), object, &driver_resource, &driver_texture,
-                      as_driver<const CUDA_RESOURCE_VIEW_DESC>(view));
+                      view != nullptr ? &driver_view : nullptr);
 }
 MAYA_API cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {
   return with_context(MAYA_DRIVER(cuTexObjectDestroy), object);

@@ -5,33 +5,6 @@
 
 using namespace maya::cudart;
 
-namespace {
-
-cudaError_t prefetch(const void* pointer, size_t bytes, cudaMemLocation location, unsigned flags, cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemPrefetchAsync_v2), device_address(pointer), bytes,
-                      *as_driver<CUmemLocation>(&location), flags, stream);
-}
-
-cudaError_t prefetch_batch(void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations, size_t* indices,
-                           size_t location_count, unsigned long long flags, cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemPrefetchBatchAsync), reinterpret_cast<CUdeviceptr*>(pointers), sizes, count,
-                      as_driver<CUmemLocation>(locations), indices, location_count, flags, stream);
-}
-
-cudaError_t discard_batch(void** pointers, size_t* sizes, size_t count, unsigned long long flags, cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemDiscardBatchAsync), reinterpret_cast<CUdeviceptr*>(pointers), sizes, count,
-                      flags, stream);
-}
-
-cudaError_t discard_and_prefetch_batch(void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations,
-                                       size_t* indices, size_t location_count, unsigned long long flags,
-                                       cudaStream_t stream) {
-  return with_context(MAYA_DRIVER(cuMemDiscardAndPrefetchBatchAsync), reinterpret_cast<CUdeviceptr*>(pointers), sizes,
-                      count, as_driver<CUmemLocation>(locations), indices, location_count, flags, stream);
-}
-
-}  // namespace
-
 MAYA_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   if (attributes == nullptr) return fail(cudaErrorInvalidValue);
   unsigned memory_type = 0;
@@ -78,11 +51,6 @@ MAYA_API cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return with_context(MAYA_DRIVER(cuCtxDisablePeerAccess), context);
 }
 
-MAYA_API cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
-                                   cudaMemLocation location) {
-  return with_context(MAYA_DRIVER(cuMemAdvise_v2), device_address(pointer), bytes, static_cast<CUmem_advise>(advice),
-                      *as_driver<CUmemLocation>(&location));
-}
 MAYA_API cudaError_t cudaMemRangeGetAttribute(void* data, size_t data_bytes, cudaMemRangeAttribute attribute,
                                               const void* pointer, size_t bytes) {
   return with_context(MAYA_DRIVER(cuMemRangeGetAttribute), data, data_bytes,
@@ -92,44 +60,4 @@ MAYA_API cudaError_t cudaMemRangeGetAttributes(void** data, size_t* data_bytes, 
                                                size_t count, const void* pointer, size_t bytes) {
   return with_context(MAYA_DRIVER(cuMemRangeGetAttributes), data, data_bytes,
                       as_driver<CUmem_range_attribute>(attributes), count, device_address(pointer), bytes);
-}
-
-MAYA_API cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaMemLocation location, unsigned flags,
-                                          cudaStream_t stream) {
-  return prefetch(pointer, bytes, location, flags, stream);
-}
-MAYA_API cudaError_t cudaMemPrefetchAsync_ptsz(const void* pointer, size_t bytes, cudaMemLocation location,
-                                               unsigned flags, cudaStream_t stream) {
-  return prefetch(pointer, bytes, location, flags, own_stream(stream));
-}
-MAYA_API cudaError_t cudaMemPrefetchBatchAsync(void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations,
-                                               size_t* indices, size_t location_count, unsigned long long flags,
-                                               cudaStream_t stream) {
-  return prefetch_batch(pointers, sizes, count, locations, indices, location_count, flags, stream);
-}
-MAYA_API cudaError_t cudaMemPrefetchBatchAsync_ptsz(void** pointers, size_t* sizes, size_t count,
-                                                    cudaMemLocation* locations, size_t* indices, size_t location_count,
-                                                    unsigned long long flags, cudaStream_t stream) {
-  return prefetch_batch(pointers, sizes, count, locations, indices, location_count, flags, own_stream(stream));
-}
-MAYA_API cudaError_t cudaMemDiscardBatchAsync(void** pointers, size_t* sizes, size_t count, unsigned long long flags,
-                                              cudaStream_t stream) {
-  return discard_batch(pointers, sizes, count, flags, stream);
-}
-MAYA_API cudaError_t cudaMemDiscardBatchAsync_ptsz(void** pointers, size_t* sizes, size_t count,
-                                                   unsigned long long flags, cudaStream_t stream) {
-  return discard_batch(pointers, sizes, count, flags, own_stream(stream));
-}
-MAYA_API cudaError_t cudaMemDiscardAndPrefetchBatchAsync(void** pointers, size_t* sizes, size_t count,
-                                                         cudaMemLocation* locations, size_t* indices,
-                                                         size_t location_count, unsigned long long flags,
-                                                         cudaStream_t stream) {
-  return discard_and_prefetch_batch(pointers, sizes, count, locations, indices, location_count, flags, stream);
-}
-MAYA_API cudaError_t cudaMemDiscardAndPrefetchBatchAsync_ptsz(void** pointers, size_t* sizes, size_t count,
-                                                              cudaMemLocation* locations, size_t* indices,
-                                                              size_t location_count, unsigned long long flags,
-                                                              cudaStream_t stream) {
-  return discard_and_prefetch_batch(pointers, sizes, count, locations, indices, location_count, flags,
-                                    own_stream(stream));
 }
