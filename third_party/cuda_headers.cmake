@@ -1,5 +1,5 @@
-# Finds the CUDA API headers and defines the interface targets `maya_cuda_headers` and, for the libraries of CUDA 12 (end of this file),
-# `maya_cuda_12_headers`. Nothing is copied into the source tree.
+# Finds the CUDA API headers and defines the interface target `maya_cuda_headers`, and the variable MAYA_CUDA_12_RUNTIME_DIR (end of this
+# file). Nothing is copied into the source tree.
 #
 # Each header is looked for on its own, and the first place that has it in a version no older than the floor wins:
 #   1. MAYA_CUDA_INCLUDE_DIRS, when set;
@@ -117,7 +117,7 @@ add_library(maya_cuda_headers INTERFACE)
 target_include_directories(maya_cuda_headers SYSTEM INTERFACE ${include_dirs})
 
 # The libraries of CUDA 12 are built from the same sources. Only the runtime's structs and signatures differ, so only its headers are taken
-# from CUDA 12, put together in a folder of the build and searched before the others; driver, cuBLAS and the rest come from above.
+# from CUDA 12, put together in a folder of the build that libcudart.so.12 searches before the others; its driver headers are those of above.
 # Places are those of above; any release of CUDA 12 from 12.8 on will do.
 set(MAYA_CUDA_12_INCLUDE_DIRS "" CACHE STRING "Folders with the runtime headers of CUDA 12, looked at first")
 set(runtime_12_wheel "nvidia-cuda-runtime-cu12==12.9.79")
@@ -141,6 +141,4 @@ set(runtime_12_staged ${CMAKE_BINARY_DIR}/cuda_headers/runtime_12)
 foreach(header ${runtime_12_headers})
   configure_file(${runtime_12_place}/${header} ${runtime_12_staged}/${header} COPYONLY)
 endforeach()
-
-add_library(maya_cuda_12_headers INTERFACE)
-target_include_directories(maya_cuda_12_headers SYSTEM INTERFACE ${runtime_12_staged} ${include_dirs})
+set(MAYA_CUDA_12_RUNTIME_DIR ${runtime_12_staged})

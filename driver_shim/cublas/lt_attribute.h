@@ -3,8 +3,10 @@
 
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace maya::cublas {
@@ -30,14 +32,16 @@ cublasStatus_t get_attribute(std::span<const Attribute> table, const void* descr
 // INVALID_VALUE.
 cublasStatus_t get_value(const void* source, size_t available, void* value, size_t bytes, size_t* written);
 
-// Puts `initial` into the caller's opaque storage of `bytes` bytes. ALLOC_FAILED when it is too small, as documented.
+// Puts `initial` into the caller's opaque storage of `bytes` bytes. ALLOC_FAILED when it is too small, as documented:
+// smaller than `least`, which is the size of the opaque struct in the oldest headers that programs are built with. What
+// of `initial` lies behind the storage is left out: members that those programs know nothing of come last.
 template <typename Ours, typename Opaque>
-cublasStatus_t initialize(Opaque* storage, size_t bytes, const Ours& initial) {
+cublasStatus_t initialize(Opaque* storage, size_t bytes, const Ours& initial, size_t least = sizeof(Opaque)) {
   static_assert(sizeof(Ours) <= sizeof(Opaque) && alignof(Ours) <= alignof(Opaque));
   if (storage == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  if (bytes < sizeof(Opaque)) return CUBLAS_STATUS_ALLOC_FAILED;
-  *storage = Opaque{};
-  *reinterpret_cast<Ours*>(storage) = initial;
+  if (bytes < least) return CUBLAS_STATUS_ALLOC_FAILED;
+  std::memset(static_cast<void*>(storage), 0, std::min(bytes, sizeof(Opaque)));
+  std::memcpy(static_cast<void*>(storage), &initial, std::min(bytes, sizeof(Ours)));
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -100,6 +100,11 @@ constexpr Attribute kEmulationAttributes[] = {
     EMULATION(CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER, mantissa_bit_count),
 };
 
+// What cublasLt.h of CUDA 12.9 sets aside for a layout and for a preference.
+constexpr size_t kLeastBytes = 8 * sizeof(uint64_t);
+static_assert(offsetof(MatrixLayout, rows_array) <= kLeastBytes);  // CUDA 12 has no grouped layouts
+static_assert(sizeof(MatmulPreference) <= kLeastBytes);
+
 // A descriptor on the heap, holding `initial`.
 template <typename Ours, typename Opaque>
 cublasStatus_t create(Opaque** descriptor, const Ours& initial) {
@@ -147,7 +152,7 @@ using namespace maya::cublas;
 MAYA_API cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, size_t bytes,
                                                           cudaDataType type, uint64_t rows, uint64_t columns,
                                                           int64_t leading) {
-  return initialize(layout, bytes, plain_layout(type, rows, columns, leading));
+  return initialize(layout, bytes, plain_layout(type, rows, columns, leading), kLeastBytes);
 }
 
 MAYA_API cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows,
@@ -226,7 +231,7 @@ MAYA_API cublasStatus_t cublasLtMatrixTransformDescGetAttribute(cublasLtMatrixTr
 }
 
 MAYA_API cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference, size_t bytes) {
-  return initialize(preference, bytes, MatmulPreference{});
+  return initialize(preference, bytes, MatmulPreference{}, kLeastBytes);
 }
 
 MAYA_API cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {

@@ -49,10 +49,6 @@ MAYA_API cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-MAYA_API size_t cublasLtGetVersion(void) { return CUBLAS_VERSION; }
-
-MAYA_API size_t cublasLtGetCudartVersion(void) { return CUDART_VERSION; }
-
 MAYA_API cublasStatus_t cublasLtGetProperty(libraryPropertyType type, int* value) {
   return cublasGetProperty(type, value);
 }

@@ -1,11 +1,9 @@
 // Versions, status texts and the logger: what needs no handle state.
-#include <cublas_v2.h>
-#include <cuda_runtime_api.h>
-
 #include <atomic>
 
 #include "driver_shim/common/api.h"
 #include "driver_shim/cublas/handle.h"
+#include "driver_shim/cublas/release.h"
 
 namespace {
 
@@ -15,7 +13,7 @@ std::atomic<cublasLogCallback> logger_callback{nullptr};
 
 MAYA_API cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
   if (version == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *version = CUBLAS_VERSION;
+  *version = maya::cublas::kVersion;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -23,19 +21,19 @@ MAYA_API cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) 
   if (value == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   switch (type) {
     case MAJOR_VERSION:
-      *value = CUBLAS_VER_MAJOR;
+      *value = maya::cublas::kMajor;
       return CUBLAS_STATUS_SUCCESS;
     case MINOR_VERSION:
-      *value = CUBLAS_VER_MINOR;
+      *value = maya::cublas::kMinor;
       return CUBLAS_STATUS_SUCCESS;
     case PATCH_LEVEL:
-      *value = CUBLAS_VER_PATCH;
+      *value = maya::cublas::kPatch;
       return CUBLAS_STATUS_SUCCESS;
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-MAYA_API size_t cublasGetCudartVersion(void) { return CUDART_VERSION; }
+MAYA_API size_t cublasGetCudartVersion(void) { return maya::cublas::kRuntimeVersion; }
 
 MAYA_API const char* cublasGetStatusName(cublasStatus_t status) {
   switch (status) {

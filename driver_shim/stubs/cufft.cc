@@ -13,7 +13,11 @@ using namespace maya::stubs;
 namespace {
 
 enum Result : int { kFftSuccess = 0, kInvalidPlan = 1, kFftAllocFailed = 2, kFftInvalidValue = 4 };
+#if defined(MAYA_CUDA_MAJOR) && MAYA_CUDA_MAJOR == 12
+constexpr Version kVersion{11, 4, 1};
+#else
 constexpr Version kVersion{12, 2, 0};
+#endif
 
 struct Plan {
   CUstream stream = nullptr;

@@ -6,7 +6,11 @@ using namespace maya::stubs;
 
 namespace {
 
+#if defined(MAYA_CUDA_MAJOR) && MAYA_CUDA_MAJOR == 12
+constexpr Version kVersion{11, 7, 5};
+#else
 constexpr Version kVersion{12, 2, 0};
+#endif
 using DenseHandle = LibraryHandle<0x6d617961646e736f>;
 using SparseHandle = LibraryHandle<0x6d61796173707376>;
 

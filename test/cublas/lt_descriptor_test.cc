@@ -11,9 +11,31 @@ TEST_CASE("Descriptors on the heap and in the caller's storage hold the same") {
   cublasLtMatrixLayoutOpaque_t in_place;
   REQUIRE(cublasLtMatrixLayoutInit(&in_place, CUDA_R_16BF, 7, 9, 8) == CUBLAS_STATUS_SUCCESS);
   CHECK(std::memcmp(made, &in_place, sizeof in_place) == 0);
-  CHECK(cublasLtMatrixLayoutInit_internal(&in_place, sizeof in_place - 8, CUDA_R_16BF, 7, 9, 8) ==
-        CUBLAS_STATUS_ALLOC_FAILED);
+  CHECK(cublasLtMatrixLayoutInit_internal(&in_place, 56, CUDA_R_16BF, 7, 9, 8) == CUBLAS_STATUS_ALLOC_FAILED);
   CHECK(cublasLtMatrixLayoutDestroy(made) == CUBLAS_STATUS_SUCCESS);
+}
+
+// cublasLt.h of CUDA 12.9: both structs are uint64_t data[8]; CUDA 13 made them larger.
+TEST_CASE("Storage of a program built with CUDA 12 is enough, and nothing behind it is written") {
+  struct {
+    uint64_t storage[8];
+    uint64_t behind[8];
+  } memory;
+  std::memset(&memory, 0x5a, sizeof memory);
+  auto* layout = reinterpret_cast<cublasLtMatrixLayout_t>(memory.storage);
+  REQUIRE(cublasLtMatrixLayoutInit_internal(layout, 64, CUDA_R_16BF, 7, 9, 8) == CUBLAS_STATUS_SUCCESS);
+  uint64_t rows = 0;
+  int32_t batches = 0;
+  size_t written = 0;
+  CHECK(cublasLtMatrixLayoutGetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ROWS, &rows, 8, &written) ==
+        CUBLAS_STATUS_SUCCESS);
+  CHECK(cublasLtMatrixLayoutGetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, 4, &written) ==
+        CUBLAS_STATUS_SUCCESS);
+  CHECK(rows == 7);
+  CHECK(batches == 1);
+  auto* preference = reinterpret_cast<cublasLtMatmulPreference_t>(memory.storage);
+  REQUIRE(cublasLtMatmulPreferenceInit_internal(preference, 64) == CUBLAS_STATUS_SUCCESS);
+  for (const uint64_t word : memory.behind) CHECK(word == 0x5a5a5a5a5a5a5a5a);
 }
 
 TEST_CASE("Attributes have the documented sizes and defaults") {
