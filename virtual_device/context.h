@@ -30,6 +30,10 @@ struct Context {
   std::atomic<int> cache_config{0};                // CUfunc_cache
   std::atomic<uint32_t> captured_streams{0};       // streams of it that are being captured into graphs
 
+  // Modelled time of the work enqueued, all streams together; never null. May miss some where threads enqueue at once.
+  std::atomic<uint64_t>* busy_ns = &own_busy_ns;
+  std::atomic<uint64_t> own_busy_ns{0};
+
   // Virtual time: the end of the last work of each kind of stream. The legacy default stream keeps its own clock here.
   std::atomic<uint64_t> legacy_ready_ns{0};        // the legacy default stream
   std::atomic<uint64_t> blocking_ready_ns{0};      // the other streams that order with it

@@ -17,7 +17,8 @@ std::unique_ptr<Memory> Memory::create(const Options& options) {
   memory->range_bytes_ = impl.range_bytes;
   memory->filter_ = &impl.filter;
   impl.budget_bytes = options.host_budget_bytes;
-  impl.ledgers.assign(static_cast<size_t>(options.devices), Ledger(options.capacity_bytes));
+  for (size_t i = 0; i < static_cast<size_t>(options.devices); ++i)
+    impl.ledgers.emplace_back(options.capacity_bytes, i < options.published.size() ? options.published[i] : nullptr);
   impl.shared.resize(static_cast<size_t>(options.devices));
   return memory;
 }

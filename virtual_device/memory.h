@@ -67,6 +67,7 @@ class Memory {
     uint64_t capacity_bytes = 0;  // per device; UINT64_MAX = unlimited
     uint64_t host_budget_bytes =
         1ull << 30;  // known bytes kept in host memory; beyond it the largest ranges become unknown
+    std::vector<std::atomic<uint64_t>*> published = {};  // by device, follow its bytes used; fewer than devices: none
   };
   // nullptr when the address range cannot be reserved.
   static std::unique_ptr<Memory> create(const Options& options);

@@ -5,6 +5,7 @@
 namespace maya::device {
 Stream::Stream(Context* context, uint32_t id, uint32_t flags, int priority, bool default_stream)
     : context_(context),
+      busy_ns_(context->busy_ns),
       id_(id),
       flags_(flags),
       priority_(priority),

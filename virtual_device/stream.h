@@ -37,6 +37,11 @@ class Stream {
   // Places work of `duration_ns` no earlier than `earliest_ns` and after everything on the stream (`gap_ns` later).
   // Returns its end.
   uint64_t enqueue(uint64_t earliest_ns, uint64_t duration_ns, uint64_t gap_ns) {
+    busy_ns_->store(busy_ns_->load(std::memory_order_relaxed) + duration_ns, std::memory_order_relaxed);
+    return enqueue_host_work(earliest_ns, duration_ns, gap_ns);
+  }
+  // The same of work that keeps the stream, not the device, busy.
+  uint64_t enqueue_host_work(uint64_t earliest_ns, uint64_t duration_ns, uint64_t gap_ns) {
     uint64_t seen = clock_->load(std::memory_order_relaxed);
     uint64_t end = 0;
     do {
@@ -61,6 +66,7 @@ class Stream {
   }
 
   Context* context_;
+  std::atomic<uint64_t>* busy_ns_;  // of the context
   uint32_t id_;
   uint32_t flags_;
   std::atomic<int> priority_;

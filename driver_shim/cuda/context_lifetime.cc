@@ -2,6 +2,7 @@
 #include <string>
 
 #include "driver_shim/cuda/driver.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 
 namespace maya::cuda {
@@ -45,6 +46,7 @@ CUresult Driver::bring_to_life(Context& context) {
     }
     Recorder::get().allocation(layer_charge(context.device, device::Layer::kContext, bytes));
   }
+  if (ordinal < use_->devices) context.busy_ns = &use_->device[ordinal].busy_ns;
   // The trace's stream 0 is the legacy default stream of device 0; every other one gets an id of its own.
   const bool first_of_all = context.device == 0 && context.id == 1;
   const uint32_t id = first_of_all ? 0 : next_stream_id_.fetch_add(1, std::memory_order_relaxed);
@@ -61,10 +63,13 @@ CUresult Driver::bring_to_life(Context& context) {
   for (int i = 0; i < Context::kLimitCount; ++i) context.limits[i].store(kDefaultLimits[i], std::memory_order_relaxed);
   context.default_stream.store(legacy, std::memory_order_release);
   context.alive.store(true, std::memory_order_release);
+  Profiler::tell_context(ResourceKind::kContextCreated, context);
   return CUDA_SUCCESS;
 }
 
 CUresult Driver::end_life(Context& context) {
+  if (!context.alive.load(std::memory_order_acquire)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  Profiler::tell_context(ResourceKind::kContextDestroyStarting, context);
   if (!context.alive.exchange(false, std::memory_order_acq_rel)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   for (const ContextHook hook : context_hooks()) hook(*this, context);
   context.default_stream.store(nullptr, std::memory_order_release);

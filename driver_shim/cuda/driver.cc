@@ -1,11 +1,15 @@
 #include "driver_shim/cuda/driver.h"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/fork_guard.h"
 #include "driver_shim/cuda/learned_table.h"
+#include "driver_shim/cuda/process_use.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "trace_proto/writer.h"
@@ -40,6 +44,8 @@ CUresult Driver::create_instance() {
   options.capacity_bytes =
       chosen.memory_limit_bytes != 0 ? chosen.memory_limit_bytes : chosen.profile->total_memory_bytes;
   options.host_budget_bytes = chosen.host_budget_bytes;
+  device::ProcessUse* const use = publish_process_use(chosen);
+  for (uint32_t i = 0; i < use->devices; ++i) options.published.push_back(&use->device[i].used_bytes);
   std::unique_ptr<device::Memory> memory = device::Memory::create(options);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   for (int i = 0; i < chosen.devices; ++i) {
@@ -49,14 +55,16 @@ CUresult Driver::create_instance() {
                std::to_string(chosen.profile->driver_reserve_bytes) + " bytes");
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  std::unique_ptr<Driver> made(new Driver(std::move(memory)));
+  std::unique_ptr<Driver> made(new Driver(std::move(memory), use));
   if (!made->contexts_.usable() || !made->streams_.usable() || !made->events_.usable()) return CUDA_ERROR_OUT_OF_MEMORY;
   instance_.store(made.release(), std::memory_order_release);
+  Profiler::tell_initialized();
   return CUDA_SUCCESS;
 }
 
-Driver::Driver(std::unique_ptr<device::Memory> memory)
+Driver::Driver(std::unique_ptr<device::Memory> memory, device::ProcessUse* use)
     : memory_(std::move(memory)),
+      use_(use),
       estimator_(*maya::cuda::configuration().profile, learned_table(), Clock::kSustained),
       contexts_(kMostContexts),
       streams_(kMostStreams),
@@ -73,14 +81,44 @@ uint64_t Driver::capacity_bytes() const {
 
 uint64_t Driver::virtual_now_ns() { return to_virtual_ns(trace::now_ns()); }
 
-uint64_t Driver::wait_until(uint64_t time_ns) {
+namespace {
+
+// A sleep overshoots by the kernel's timer slack (50 us by default): the rest is spent on the clock.
+constexpr uint64_t kTimerSlack_ns = 100'000;
+
+void sleep_until_host(uint64_t host_ns) {
+  for (uint64_t now_ns = trace::now_ns(); now_ns < host_ns; now_ns = trace::now_ns()) {
+    if (host_ns - now_ns <= kTimerSlack_ns) continue;
+    const uint64_t rest_ns = host_ns - now_ns - kTimerSlack_ns;
+    const timespec rest{static_cast<time_t>(rest_ns / 1'000'000'000), static_cast<long>(rest_ns % 1'000'000'000)};
+    nanosleep(&rest, nullptr);
+  }
+}
+
+}  // namespace
+
+void Driver::poll_again(uint64_t nanoseconds) {
+  if (Profiler::waits_are_real())
+    sleep_until_host(trace::now_ns() + nanoseconds);
+  else
+    use_->waited_ns.fetch_add(nanoseconds, std::memory_order_relaxed);
+}
+
+uint64_t Driver::wait_until(uint64_t time_ns, uint64_t* own_ns) {
   const uint64_t host_ns = trace::now_ns();
-  uint64_t waited = waited_ns_.load(std::memory_order_relaxed);
+  if (Profiler::waits_are_real()) {
+    const uint64_t until_ns = to_host_ns(time_ns);
+    if (until_ns <= host_ns) return 0;
+    sleep_until_host(until_ns);
+    *own_ns += trace::now_ns() - host_ns;
+    return until_ns - host_ns;
+  }
+  uint64_t waited = use_->waited_ns.load(std::memory_order_relaxed);
   uint64_t now_ns = 0;
   do {
     now_ns = host_ns + waited;
     if (time_ns <= now_ns) return 0;
-  } while (!waited_ns_.compare_exchange_weak(waited, waited + (time_ns - now_ns), std::memory_order_relaxed));
+  } while (!use_->waited_ns.compare_exchange_weak(waited, waited + (time_ns - now_ns), std::memory_order_relaxed));
   return time_ns - now_ns;
 }
 
@@ -88,6 +126,7 @@ Stream* Driver::create_stream(Context& context, uint32_t flags, int priority) {
   Stream* made = streams_.create(&context, next_stream_id(), flags, priority, false);
   if (made != nullptr)
     Recorder::get().stream(made->id(), static_cast<uint32_t>(context.device), flags, priority, false);
+  if (made != nullptr) Profiler::tell_stream(ResourceKind::kStreamCreated, *made);
   return made;
 }
 
@@ -95,6 +134,7 @@ bool Driver::destroy_stream(CUstream handle) {
   Stream* found = streams_.get(handle);
   if (found == nullptr || found->is_default()) return false;
   Captures::stream_destroyed(*found);
+  Profiler::tell_stream(ResourceKind::kStreamDestroyStarting, *found);
   const uint32_t id = found->id(), flags = found->flags(), ordinal = static_cast<uint32_t>(found->context()->device);
   const int priority = found->priority();
   if (!streams_.destroy(handle)) return false;
@@ -118,6 +158,11 @@ Stream* Driver::resolve_stream(CUstream handle, Context& context, bool per_threa
   Stream* made = create_stream(context, CU_STREAM_DEFAULT, 0);
   if (made != nullptr) thread.per_thread_streams.push_back({&context, reinterpret_cast<CUstream>(made), made->id()});
   return made;
+}
+
+void Driver::count_host_copy(int device, bool from_device, uint64_t bytes) {
+  if (static_cast<uint32_t>(device) < use_->devices)
+    use_->device[device].copied_bytes[from_device ? 1 : 0].fetch_add(bytes, std::memory_order_relaxed);
 }
 
 bool Driver::enable_peer(const Context& from, const Context& to) {

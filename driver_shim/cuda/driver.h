@@ -18,6 +18,7 @@
 #include "virtual_device/event.h"
 #include "virtual_device/handle_pool.h"
 #include "virtual_device/memory.h"
+#include "virtual_device/process_use.h"
 #include "virtual_device/profile.h"
 #include "virtual_device/stream.h"
 
@@ -82,18 +83,25 @@ class Driver {
 
   // Virtual host clock: host time with modelled waits put in.
   uint64_t virtual_now_ns();
-  uint64_t to_virtual_ns(uint64_t host_ns) const { return host_ns + waited_ns_.load(std::memory_order_relaxed); }
-  // Lets the host wait until `time_ns` on the virtual clock, without sleeping; returns the nanoseconds that it waited.
-  uint64_t wait_until(uint64_t time_ns);
+  uint64_t to_virtual_ns(uint64_t host_ns) const { return host_ns + use_->waited_ns.load(std::memory_order_relaxed); }
+  uint64_t to_host_ns(uint64_t virtual_ns) const {
+    return virtual_ns - use_->waited_ns.load(std::memory_order_relaxed);
+  }
+  // Lets the host wait until `time_ns` on the virtual clock; returns the nanoseconds that it waited. The clock jumps;
+  // only while a profiler wants it (profiler_hooks.h), the host sleeps, and what it slept is added to *own_ns.
+  uint64_t wait_until(uint64_t time_ns, uint64_t* own_ns);
   // A poll that found work unfinished: the virtual clock goes on by the given time, so that polling ends.
-  void poll_again(uint64_t nanoseconds) { waited_ns_.fetch_add(nanoseconds, std::memory_order_relaxed); }
+  void poll_again(uint64_t nanoseconds);
+
+  // Bytes that go over the host link of a device, for NVML's counters.
+  void count_host_copy(int device, bool from_device, uint64_t bytes);
 
   // Peer access that was enabled: `from` may use memory of `to`. False when that is already so (or was not so).
   bool enable_peer(const Context& from, const Context& to);
   bool disable_peer(const Context& from, const Context& to);
 
  private:
-  explicit Driver(std::unique_ptr<device::Memory> memory);
+  Driver(std::unique_ptr<device::Memory> memory, device::ProcessUse* use);
   static CUresult create_instance();
   Stream* resolve_stream(CUstream handle, Context& context, bool per_thread);
   CUresult bring_to_life(Context& context);
@@ -107,13 +115,13 @@ class Driver {
 
   static std::atomic<Driver*> instance_;
   std::unique_ptr<device::Memory> memory_;
+  device::ProcessUse* const use_;  // holds the modelled waits of the host
   const Estimator estimator_;
   device::HandlePool<Context> contexts_;
   device::HandlePool<Stream> streams_;
   device::HandlePool<Event> events_;
   const uint64_t launch_latency_ns_;
   const uint64_t queued_gap_ns_;
-  std::atomic<uint64_t> waited_ns_{0};
   std::atomic<uint32_t> next_stream_id_{1};
   std::atomic<uint32_t> next_event_id_{1};
   std::atomic<uint64_t> next_context_id_{1};

@@ -28,7 +28,7 @@ CUresult run(CUstream handle, bool per_thread, bool valid, Function&& function) 
     const uint64_t measured_ns = maya::trace::now_ns() - start_ns;
     // The function may have destroyed the stream.
     if (Stream* still = handle != nullptr ? call.driver().streams().get(&stream) : &stream; still != nullptr)
-      still->enqueue(call.driver().to_virtual_ns(start_ns), measured_ns, 0);
+      still->enqueue_host_work(call.driver().to_virtual_ns(start_ns), measured_ns, 0);
     Recorder::get().host_function(stream_id, measured_ns);
     return CUDA_SUCCESS;
   });

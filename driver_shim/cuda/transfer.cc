@@ -5,6 +5,7 @@
 
 #include "driver_shim/cuda/allocation.h"
 #include "driver_shim/cuda/pending_work.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/volume.h"
 #include "predictor/core/estimate.h"
@@ -50,8 +51,11 @@ CopyWork describe_copy(Driver& driver, const Place& destination, const Place& so
     if (driver.device_count() == 1) return work;
     device::Allocation to, from;
     if (driver.memory().find(destination.address, &to) && driver.memory().find(source.address, &from) &&
-        to.device != from.device)
+        to.device != from.device) {
       work.kind = CopyKind::kPeer;
+      work.source_device = from.device;
+      work.destination_device = to.device;
+    }
     return work;
   }
   if (destination.on_device)
@@ -67,6 +71,8 @@ void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asy
   const int kind = static_cast<int>(work.kind);
   const Estimate estimate = driver.estimator(stream.context()->device).estimate_copy(kind, work.bytes, work.pageable);
   const uint64_t end_ns = stream.enqueue(driver.to_virtual_ns(entry_ns), static_cast<uint64_t>(estimate.median_ns), 0);
+  if (work.kind == CopyKind::kHostToDevice || work.kind == CopyKind::kDeviceToHost)
+    driver.count_host_copy(stream.context()->device, work.kind == CopyKind::kDeviceToHost, work.bytes);
   // Pageable device-to-host copies return when done in both forms; from pageable memory, the Async form returns once
   // the data is staged; between host addresses copies are synchronous; between device addresses no form waits.
   bool waits = false;
@@ -85,7 +91,11 @@ void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asy
       break;
   }
   if (waits) own_ns += PendingWork::wait_stream(stream);
-  const uint64_t waited_ns = waits ? driver.wait_until(end_ns) : 0;
+  if (Profiler::attached()) [[unlikely]]
+    Profiler::tell_copy({driver, *stream.context(), stream.id(), end_ns, static_cast<uint64_t>(estimate.median_ns),
+                         entry_ns, 0, 0, stream.priority()},
+                        work, asynchronous);
+  const uint64_t waited_ns = waits ? driver.wait_until(end_ns, &own_ns) : 0;
   Recorder::get().copy(kind, work.bytes, !waits, work.pageable, work.rows, stream.id(), entry_ns, own_ns, waited_ns);
 }
 

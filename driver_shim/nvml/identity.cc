@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "driver_shim/nvml/library.h"
+#include "driver_shim/nvml/versions.h"
 #include "virtual_device/identity.h"
 
 using namespace maya::nvml;
@@ -115,6 +116,16 @@ MAYA_NVML nvmlDeviceIsMigDeviceHandle(nvmlDevice_t handle, unsigned int* is_mig)
   return with_device(handle, is_mig != nullptr, [&](Device&) { *is_mig = 0; });
 }
 
+namespace {
+
+// Device and vendor (0x10de) in one word, from the profile's CUdevice_attribute of that number.
+unsigned int pci_id(const Device& d, const char* key, unsigned int otherwise) {
+  const auto known = d.profile.extra.find(key);
+  return known != d.profile.extra.end() ? static_cast<unsigned int>(known->second) : otherwise;
+}
+
+}  // namespace
+
 MAYA_NVML nvmlDeviceGetPciInfo_v3(nvmlDevice_t handle, nvmlPciInfo_t* pci) {
   return with_device(handle, pci != nullptr, [&](Device& d) {
     memset(pci, 0, sizeof *pci);
@@ -122,8 +133,8 @@ MAYA_NVML nvmlDeviceGetPciInfo_v3(nvmlDevice_t handle, nvmlPciInfo_t* pci) {
     pci->domain = address.domain;
     pci->bus = address.bus;
     pci->device = address.device;
-    pci->pciDeviceId =
-        d.profile.compute_major >= 9 ? 0x233010de : 0x20b210de;  // device id and NVIDIA's vendor id 0x10de
+    pci->pciDeviceId = pci_id(d, "attribute.139", d.profile.compute_major >= 9 ? 0x233010de : 0x20b210de);
+    pci->pciSubSystemId = pci_id(d, "attribute.140", 0);
     snprintf(pci->busId, sizeof pci->busId, "%s", device::pci_bus_id(d.ordinal, 8).c_str());
     snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%s", device::pci_bus_id(d.ordinal, 4).c_str());
   });
@@ -133,6 +144,32 @@ MAYA_NVML nvmlDeviceGetPciInfo_v2(nvmlDevice_t handle, nvmlPciInfo_t* pci) {
 }
 MAYA_NVML nvmlDeviceGetPciInfo(nvmlDevice_t handle, nvmlPciInfo_t* pci) { return nvmlDeviceGetPciInfo_v3(handle, pci); }
 
+MAYA_NVML nvmlDeviceGetPciInfoExt(nvmlDevice_t handle, nvmlPciInfoExt_t* pci) {
+  if (pci != nullptr && pci->version != nvmlPciInfoExt_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  nvmlPciInfo_t known;
+  const nvmlReturn_t status = nvmlDeviceGetPciInfo_v3(handle, pci == nullptr ? nullptr : &known);
+  if (status != NVML_SUCCESS) return status;
+  pci->domain = known.domain;
+  pci->bus = known.bus;
+  pci->device = known.device;
+  pci->pciDeviceId = known.pciDeviceId;
+  pci->pciSubSystemId = known.pciSubSystemId;
+  pci->baseClass = 0x03;  // display controller, as of the PCI Code and ID Assignment Specification
+  pci->subClass = 0x02;   // 3D controller
+  memcpy(pci->busId, known.busId, sizeof pci->busId);
+  return NVML_SUCCESS;
+}
+MAYA_NVML nvmlDeviceGetHandleByUUIDV(const nvmlUUID_t* uuid, nvmlDevice_t* handle) {
+  if (uuid != nullptr && uuid->version != nvmlUUID_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  if (uuid != nullptr && uuid->type == NVML_UUID_TYPE_BINARY)
+    return find_handle(handle, "", [&](int i) {
+      unsigned char bytes[16];
+      device::device_uuid(i, bytes);
+      return memcmp(bytes, uuid->value.bytes, sizeof bytes) == 0;
+    });
+  if (uuid != nullptr && uuid->type != NVML_UUID_TYPE_ASCII) return NVML_ERROR_INVALID_ARGUMENT;
+  return nvmlDeviceGetHandleByUUID(uuid == nullptr ? nullptr : uuid->value.str, handle);
+}
 MAYA_NVML nvmlDeviceGetCudaComputeCapability(nvmlDevice_t handle, int* major, int* minor) {
   return with_device(handle, major != nullptr && minor != nullptr, [&](Device& d) {
     *major = static_cast<int>(d.profile.compute_major);
@@ -162,4 +199,17 @@ MAYA_NVML nvmlDeviceGetAttributes_v2(nvmlDevice_t handle, nvmlDeviceAttributes_t
     attributes->sharedCopyEngineCount = d.profile.copy_engines;
     attributes->memorySizeMB = d.profile.nvml_memory_bytes >> 20;
   });
+}
+MAYA_NVML nvmlDeviceGetNumaNodeId(nvmlDevice_t handle, unsigned int* node) {
+  return with_device(handle, node != nullptr, [&](Device&) { *node = 0; });
+}
+MAYA_NVML nvmlDeviceGetGspFirmwareMode(nvmlDevice_t handle, unsigned int* enabled, unsigned int* by_default) {
+  return with_device(handle, enabled != nullptr && by_default != nullptr, [&](Device&) { *enabled = *by_default = 1; });
+}
+// `version` holds NVML_GSP_FIRMWARE_VERSION_BUF_SIZE characters: the firmware comes with the driver.
+MAYA_NVML nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t handle, char* version) {
+  return device_text(handle, version, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE, [](Device&) { return kDriverVersion; });
+}
+MAYA_NVML nvmlDeviceGetC2cModeInfoV(nvmlDevice_t handle, nvmlC2cModeInfo_v1_t* mode) {
+  return with_device(handle, mode != nullptr, [&](Device&) { mode->isC2cEnabled = 0; });
 }

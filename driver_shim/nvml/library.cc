@@ -2,8 +2,11 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+
+#include "driver_shim/nvml/programs.h"
 
 namespace maya::nvml {
 namespace {
@@ -64,14 +67,13 @@ nvmlReturn_t copy_text(std::string_view text, char* out, unsigned int length) {
 }
 
 MemoryFigures memory_figures(const Device& device) {
-  uint64_t capacity = 0, free = 0;
-  if (const MayaTable* table = shim::driver(); table != nullptr) table->memory_use(device.ordinal, &capacity, &free);
   const device::DeviceProfile& profile = device.profile;
-  MemoryFigures figures{profile.nvml_memory_bytes, profile.nvml_memory_bytes - profile.total_memory_bytes,
-                        profile.driver_reserve_bytes, 0};
-  if (capacity != 0) figures.used = capacity > free ? capacity - free : 0;
-  const uint64_t taken = figures.reserved + figures.used;
-  figures.free = figures.total > taken ? figures.total - taken : 0;
+  // The reserve: what the driver keeps of the silicon and what is gone from "free" before any program starts.
+  MemoryFigures figures{profile.nvml_memory_bytes,
+                        profile.nvml_memory_bytes - profile.total_memory_bytes + profile.driver_reserve_bytes, 0, 0};
+  for (const Program& program : programs_on(device)) figures.used += program.used_bytes;
+  figures.used = std::min(figures.used, figures.total - figures.reserved);
+  figures.free = figures.total - figures.reserved - figures.used;
   return figures;
 }
 

@@ -43,10 +43,14 @@ nvmlReturn_t with_device(nvmlDevice_t handle, bool outputs, Body&& body) {
 // Copies with the documented check: INSUFFICIENT_SIZE when `length` does not hold the text and its terminator.
 nvmlReturn_t copy_text(std::string_view text, char* out, unsigned int length);
 
-// Bytes in use on a device now by this process, and the card's total as NVML counts it.
+// Bytes in use on a device now by all emulated programs (programs.h), and the card's total as NVML counts it.
 struct MemoryFigures {
   uint64_t total, reserved, used, free;
 };
 MemoryFigures memory_figures(const Device& device);
+
+// NVLinks of a device, and bytes a second and direction of one.
+unsigned int link_count(const Device& device);
+double link_bandwidth(const Device& device);
 
 }  // namespace maya::nvml

@@ -1,16 +1,13 @@
-// Memory, processes, clocks, power, temperature, modes. An emulated device idles between modelled kernels: utilisation
-// is 0, power and temperature are those of an idle card, clocks are the maxima.
+// Memory, clocks, limits, temperature, modes. Clocks are the maxima, the temperature is that of an idle card: neither
+// is modelled.
 #include <string.h>
-#include <unistd.h>
 
 #include "driver_shim/nvml/library.h"
+#include "driver_shim/nvml/usage.h"
 
 using namespace maya::nvml;
 
 namespace {
-
-constexpr unsigned int kIdleTemperature_celsius = 30;
-constexpr double kIdlePowerShare = 0.1;  // of the limit: 70 W of an H100's 700 W
 
 unsigned int clock_of(const Device& d, nvmlClockType_t type) {
   return (type == NVML_CLOCK_MEM ? d.profile.memory_clock_khz : d.profile.clock_khz) / 1000;
@@ -58,47 +55,6 @@ MAYA_NVML nvmlDeviceGetMemoryBusWidth(nvmlDevice_t handle, unsigned int* bits) {
   return with_device(handle, bits != nullptr, [&](Device& d) { *bits = d.profile.memory_bus_bits; });
 }
 
-// Only this process is listed; it appears once it holds device memory.
-MAYA_NVML nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t handle, unsigned int* count, nvmlProcessInfo_t* infos) {
-  bool fits = true;
-  const nvmlReturn_t status = with_device(handle, count != nullptr, [&](Device& d) {
-    uint64_t capacity = 0, free = 0;
-    if (const maya::MayaTable* table = maya::shim::driver(); table != nullptr)
-      table->memory_use(d.ordinal, &capacity, &free);
-    const uint64_t used = capacity - free;
-    const bool listed = capacity != 0 && used > d.profile.driver_reserve_bytes;
-    fits = !listed || (*count >= 1 && infos != nullptr);
-    if (listed && fits) {
-      memset(infos, 0, sizeof *infos);
-      infos->pid = static_cast<unsigned int>(getpid());
-      infos->usedGpuMemory = used - d.profile.driver_reserve_bytes;
-      infos->gpuInstanceId = infos->computeInstanceId = 0xffffffff;
-    }
-    *count = listed ? 1 : 0;
-  });
-  return status != NVML_SUCCESS ? status : fits ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
-}
-MAYA_NVML nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t handle, unsigned int* count, nvmlProcessInfo_v1_t* infos) {
-  nvmlProcessInfo_t own;
-  unsigned int room = count != nullptr && *count > 0 && infos != nullptr ? 1 : 0;
-  const nvmlReturn_t status = nvmlDeviceGetComputeRunningProcesses_v3(handle, count == nullptr ? nullptr : &room, &own);
-  if (status != NVML_SUCCESS && status != NVML_ERROR_INSUFFICIENT_SIZE) return status;
-  if (room == 1 && *count > 0 && infos != nullptr) *infos = {own.pid, own.usedGpuMemory};
-  *count = room;
-  return status;
-}
-MAYA_NVML nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t handle, unsigned int* count,
-                                                  nvmlProcessInfo_v2_t* infos) {
-  return nvmlDeviceGetComputeRunningProcesses_v3(handle, count,
-                                                 reinterpret_cast<nvmlProcessInfo_t*>(infos));  // same layout
-}
-MAYA_NVML nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t handle, unsigned int* count, nvmlProcessInfo_t*) {
-  return answer(handle, count, 0);
-}
-MAYA_NVML nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t handle, unsigned int* count, nvmlProcessInfo_t*) {
-  return answer(handle, count, 0);
-}
-
 MAYA_NVML nvmlDeviceGetClockInfo(nvmlDevice_t handle, nvmlClockType_t type, unsigned int* clock) {
   return with_device(handle, clock != nullptr && type < NVML_CLOCK_COUNT,
                      [&](Device& d) { *clock = clock_of(d, type); });
@@ -118,13 +74,6 @@ MAYA_NVML nvmlDeviceGetMaxCustomerBoostClock(nvmlDevice_t handle, nvmlClockType_
 MAYA_NVML nvmlDeviceGetClock(nvmlDevice_t handle, nvmlClockType_t type, nvmlClockId_t, unsigned int* clock) {
   return nvmlDeviceGetClockInfo(handle, type, clock);
 }
-MAYA_NVML nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t handle, unsigned long long* reasons) {
-  return answer(handle, reasons, nvmlClocksEventReasonGpuIdle);
-}
-MAYA_NVML nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t handle, unsigned long long* reasons) {
-  return answer(handle, reasons, nvmlClocksEventReasonGpuIdle);
-}
-
 MAYA_NVML nvmlDeviceGetTemperature(nvmlDevice_t handle, nvmlTemperatureSensors_t sensor, unsigned int* celsius) {
   if (sensor != NVML_TEMPERATURE_GPU) return NVML_ERROR_INVALID_ARGUMENT;
   return answer(handle, celsius, kIdleTemperature_celsius);
@@ -133,11 +82,6 @@ MAYA_NVML nvmlDeviceGetTemperatureV(nvmlDevice_t handle, nvmlTemperature_t* temp
   if (temperature != nullptr && temperature->version != nvmlTemperature_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
   return with_device(handle, temperature != nullptr,
                      [&](Device&) { temperature->temperature = kIdleTemperature_celsius; });
-}
-MAYA_NVML nvmlDeviceGetPowerUsage(nvmlDevice_t handle, unsigned int* milliwatts) {
-  return with_device(handle, milliwatts != nullptr, [&](Device& d) {
-    *milliwatts = static_cast<unsigned int>(d.profile.power_limit_watts * 1000 * kIdlePowerShare);
-  });
 }
 MAYA_NVML nvmlDeviceGetPowerManagementLimit(nvmlDevice_t handle, unsigned int* limit) {
   return limit_milliwatts(handle, limit);
@@ -157,9 +101,6 @@ MAYA_NVML nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t handle, unsi
 MAYA_NVML nvmlDeviceGetPowerManagementMode(nvmlDevice_t handle, nvmlEnableState_t* mode) {
   return answer(handle, mode, NVML_FEATURE_ENABLED);
 }
-MAYA_NVML nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t handle, unsigned long long* millijoules) {
-  return answer(handle, millijoules, 0);
-}
 MAYA_NVML nvmlDeviceGetPerformanceState(nvmlDevice_t handle, nvmlPstates_t* state) {
   return answer(handle, state, NVML_PSTATE_0);
 }
@@ -167,9 +108,6 @@ MAYA_NVML nvmlDeviceGetPowerState(nvmlDevice_t handle, nvmlPstates_t* state) {
   return answer(handle, state, NVML_PSTATE_0);
 }
 
-MAYA_NVML nvmlDeviceGetUtilizationRates(nvmlDevice_t handle, nvmlUtilization_t* utilization) {
-  return with_device(handle, utilization != nullptr, [&](Device&) { *utilization = {0, 0}; });
-}
 MAYA_NVML nvmlDeviceGetEncoderUtilization(nvmlDevice_t handle, unsigned int* utilization, unsigned int* period_us) {
   return with_device(handle, utilization != nullptr && period_us != nullptr,
                      [&](Device&) { *utilization = 0, *period_us = 167000; });
@@ -204,12 +142,4 @@ MAYA_NVML nvmlDeviceGetEccMode(nvmlDevice_t handle, nvmlEnableState_t* current, 
 }
 MAYA_NVML nvmlDeviceGetDefaultEccMode(nvmlDevice_t handle, nvmlEnableState_t* mode) {
   return answer(handle, mode, NVML_FEATURE_ENABLED);
-}
-MAYA_NVML nvmlDeviceGetTotalEccErrors(nvmlDevice_t handle, nvmlMemoryErrorType_t, nvmlEccCounterType_t,
-                                      unsigned long long* errors) {
-  return answer(handle, errors, 0);
-}
-MAYA_NVML nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t handle, nvmlMemoryErrorType_t, nvmlEccCounterType_t,
-                                          nvmlMemoryLocation_t, unsigned long long* errors) {
-  return answer(handle, errors, 0);
 }

@@ -45,6 +45,34 @@ MAYA_NVML nvmlSystemGetProcessName(unsigned int pid, char* name, unsigned int le
   return NVML_SUCCESS;
 }
 
+// `length` is not needed: the structure holds the whole text.
+MAYA_NVML nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t* info, unsigned int) {
+  if (initialized_count() < 0) return NVML_ERROR_UNINITIALIZED;
+  if (info == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  if (info->version != nvmlSystemDriverBranchInfo_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  return copy_text(std::string("r") + std::string(kDriverVersion, 3), info->branch, sizeof info->branch);
+}
+MAYA_NVML nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t* state) {
+  if (initialized_count() < 0) return NVML_ERROR_UNINITIALIZED;
+  if (state == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  memset(state, 0, sizeof *state);  // off
+  return NVML_SUCCESS;
+}
+MAYA_NVML nvmlGetExcludedDeviceCount(unsigned int* count) {
+  if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  *count = 0;
+  return NVML_SUCCESS;
+}
+MAYA_NVML nvmlSystemGetHicVersion(unsigned int* count, nvmlHwbcEntry_t*) {
+  if (initialized_count() < 0) return NVML_ERROR_UNINITIALIZED;
+  if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  *count = 0;
+  return NVML_SUCCESS;
+}
+MAYA_NVML nvmlGpmQueryDeviceSupport(nvmlDevice_t handle, nvmlGpmSupport_t* support) {
+  if (support != nullptr && support->version != NVML_GPM_SUPPORT_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  return with_device(handle, support != nullptr, [&](Device&) { support->isSupportedDevice = 0; });
+}
 MAYA_NVML nvmlUnitGetCount(unsigned int* count) {
   if (initialized_count() < 0) return NVML_ERROR_UNINITIALIZED;
   if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;

@@ -6,13 +6,17 @@
 
 using namespace maya::nvml;
 
-namespace {
+namespace maya::nvml {
 
-// Bytes a second and direction of one link: 25 GB/s for NVLink 3 and 4, 50 GB/s for NVLink 5 (NVIDIA's NVLink page).
+// 25 GB/s for NVLink 3 and 4, 50 GB/s for NVLink 5 (NVIDIA's NVLink page).
 double link_bandwidth(const Device& d) { return d.profile.compute_major >= 10 ? 50e9 : 25e9; }
 unsigned int link_count(const Device& d) {
   return static_cast<unsigned int>(d.profile.nvlink_bandwidth / link_bandwidth(d) + 0.5);
 }
+
+}  // namespace maya::nvml
+
+namespace {
 
 template <typename Body>
 nvmlReturn_t with_link(nvmlDevice_t handle, unsigned int link, bool outputs, Body&& body) {
@@ -35,6 +39,34 @@ MAYA_NVML nvmlDeviceGetP2PStatus(nvmlDevice_t a, nvmlDevice_t b, nvmlGpuP2PCapsI
 }
 MAYA_NVML nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t a, nvmlDevice_t b, nvmlGpuTopologyLevel_t* level) {
   return with_device(a, level != nullptr && device_of(b) != nullptr, [&](Device&) { *level = NVML_TOPOLOGY_NODE; });
+}
+// Devices at `level` and nearer, other than `self`: all others, since they share a node.
+static nvmlReturn_t list_devices(unsigned int* count, nvmlDevice_t* out, const Device* self) {
+  unsigned int found = 0;
+  for (int i = 0; i < initialized_count(); ++i) {
+    if (self != nullptr && self->ordinal == i) continue;
+    if (out != nullptr && found < *count) out[found] = handle_of(i);
+    ++found;
+  }
+  const bool fits = out == nullptr || found <= *count;
+  *count = found;
+  return fits ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
+}
+
+MAYA_NVML nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t handle, nvmlGpuTopologyLevel_t level, unsigned int* count,
+                                           nvmlDevice_t* devices) {
+  nvmlReturn_t result = NVML_SUCCESS;
+  const nvmlReturn_t status = with_device(handle, count != nullptr, [&](Device& d) {
+    if (level == NVML_TOPOLOGY_NODE)
+      result = list_devices(count, devices, &d);
+    else
+      *count = 0;
+  });
+  return status != NVML_SUCCESS ? status : result;
+}
+MAYA_NVML nvmlSystemGetTopologyGpuSet(unsigned int, unsigned int* count, nvmlDevice_t* devices) {
+  if (initialized_count() < 0) return NVML_ERROR_UNINITIALIZED;
+  return count == nullptr ? NVML_ERROR_INVALID_ARGUMENT : list_devices(count, devices, nullptr);
 }
 MAYA_NVML nvmlDeviceGetNvLinkState(nvmlDevice_t handle, unsigned int link, nvmlEnableState_t* active) {
   return with_link(handle, link, active != nullptr, [&](Device&) { *active = NVML_FEATURE_ENABLED; });
@@ -84,6 +116,18 @@ MAYA_NVML nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t handle, unsigned int* 
 }
 MAYA_NVML nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t handle, unsigned int* generation) {
   return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
+}
+MAYA_NVML nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t handle, unsigned int* generation) {
+  return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
+}
+// MB/s a lane: 16 GT/s of generation 4 and 32 GT/s of generation 5.
+MAYA_NVML nvmlDeviceGetPcieSpeed(nvmlDevice_t handle, unsigned int* speed) {
+  return with_device(handle, speed != nullptr, [&](Device& d) { *speed = pcie_generation(d) == 5 ? 32000 : 16000; });
+}
+MAYA_NVML nvmlDeviceGetPcieLinkMaxSpeed(nvmlDevice_t handle, unsigned int* speed) {
+  return with_device(handle, speed != nullptr, [&](Device& d) {
+    *speed = pcie_generation(d) == 5 ? NVML_PCIE_LINK_MAX_SPEED_32000MBPS : NVML_PCIE_LINK_MAX_SPEED_16000MBPS;
+  });
 }
 MAYA_NVML nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t handle, unsigned int* width) {
   return with_device(handle, width != nullptr, [&](Device&) { *width = 16; });

@@ -1,0 +1,123 @@
+#include "cli/nvidia_smi/nvml.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sstream>
+
+namespace maya::smi {
+namespace {
+
+// Beside the command in a build tree (bin, lib); in lib/maya after installation.
+void* open_library() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length > 0) {
+    const std::string whole(path, static_cast<size_t>(length));
+    const std::string root = whole.substr(0, whole.rfind('/')) + "/..";
+    for (const char* folder : {"/lib/maya", "/lib"})
+      if (void* library = dlopen((root + folder + "/libnvidia-ml.so.1").c_str(), RTLD_NOW); library != nullptr)
+        return library;
+  }
+  fail(kLibraryNotFound, "libnvidia-ml.so.1 of Maya is missing beside this command; build or install it");
+}
+
+Nvml load() {
+  void* const library = open_library();
+  Nvml loaded;
+#define MAYA_SMI_LOAD(name)                                                 \
+  loaded.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
+  if (loaded.name == nullptr) fail(kLibraryNotFound, std::string("libnvidia-ml.so.1 has no ") + #name);
+  MAYA_SMI_FUNCTIONS(MAYA_SMI_LOAD)
+#undef MAYA_SMI_LOAD
+  if (const nvmlReturn_t status = loaded.nvmlInit_v2(); status != NVML_SUCCESS)
+    fail(status == NVML_ERROR_DRIVER_NOT_LOADED ? kDriverNotLoaded : kOther,
+         std::string("NVML does not start: ") + loaded.nvmlErrorString(status));
+  return loaded;
+}
+
+Gpu find(const std::string& id) {
+  nvmlDevice_t handle = nullptr;
+  char* end = nullptr;
+  const unsigned long index = strtoul(id.c_str(), &end, 10);
+  nvmlReturn_t status = NVML_ERROR_NOT_FOUND;
+  if (!id.empty() && *end == '\0')
+    status = nvml().nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned int>(index), &handle);
+  if (status != NVML_SUCCESS) status = nvml().nvmlDeviceGetHandleByUUID(id.c_str(), &handle);
+  if (status != NVML_SUCCESS) status = nvml().nvmlDeviceGetHandleByPciBusId_v2(id.c_str(), &handle);
+  if (status != NVML_SUCCESS) fail(kNotFound, "no such device: " + id + "; nvidia-smi -L lists them");
+  return {ask(nvml().nvmlDeviceGetIndex, handle).value_or(0), handle};
+}
+
+}  // namespace
+
+void fail(Status status, const std::string& message) {
+  fprintf(stderr, "nvidia-smi: %s\n", message.c_str());
+  exit(status);
+}
+
+const Nvml& nvml() {
+  static const Nvml loaded = load();
+  return loaded;
+}
+
+std::vector<Gpu> gpus(const std::string& ids) {
+  std::vector<Gpu> list;
+  if (ids.empty()) {
+    unsigned int count = 0;
+    nvml().nvmlDeviceGetCount_v2(&count);
+    for (unsigned int i = 0; i < count; ++i) list.push_back(find(std::to_string(i)));
+    if (list.empty()) fail(kNotFound, "no devices were found; MAYA_DEVICES says how many there are");
+    return list;
+  }
+  std::stringstream parts(ids);
+  for (std::string id; std::getline(parts, id, ',');) list.push_back(find(id));
+  return list;
+}
+
+std::optional<std::string> ask_text(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned int), nvmlDevice_t device) {
+  char text[256];
+  if (function(device, text, sizeof text) != NVML_SUCCESS) return std::nullopt;
+  return text;
+}
+
+std::optional<int> temperature_celsius(nvmlDevice_t device) {
+  nvmlTemperature_t reading{};
+  reading.version = nvmlTemperature_v1;
+  reading.sensorType = NVML_TEMPERATURE_GPU;
+  if (nvml().nvmlDeviceGetTemperatureV(device, &reading) != NVML_SUCCESS) return std::nullopt;
+  return reading.temperature;
+}
+
+std::vector<App> apps_on(nvmlDevice_t device) {
+  std::vector<nvmlProcessInfo_t> infos(64);
+  auto count = static_cast<unsigned int>(infos.size());
+  while (nvml().nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos.data()) == NVML_ERROR_INSUFFICIENT_SIZE) {
+    infos.resize(count + 16);
+    count = static_cast<unsigned int>(infos.size());
+  }
+  std::vector<App> apps;
+  for (unsigned int i = 0; i < count; ++i) {
+    char name[PATH_MAX];
+    if (nvml().nvmlSystemGetProcessName(infos[i].pid, name, sizeof name) != NVML_SUCCESS) continue;  // it has ended
+    apps.push_back({infos[i].pid, name, infos[i].usedGpuMemory});
+  }
+  return apps;
+}
+
+std::string driver_version() {
+  char text[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE] = "";
+  nvml().nvmlSystemGetDriverVersion(text, sizeof text);
+  return text;
+}
+
+std::string cuda_version() {
+  int version = 0;
+  nvml().nvmlSystemGetCudaDriverVersion_v2(&version);
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace maya::smi
