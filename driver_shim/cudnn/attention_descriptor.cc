@@ -71,6 +71,9 @@ MAYA_API cudnnStatus_t cudnnSetAttnDescriptor(cudnnAttnDescriptor_t attention, u
   if (heads < 1 || q_size < 1 || k_size < 1 || v_size < 1 || q_projection < 0 || k_projection < 0 || v_projection < 0 ||
       o_projection < 0 || q_max_length < 1 || kv_max_length < 1 || max_batch < 1 || max_beam < 1)
     return bad_parameter("a size of the attention is below its least value");
+  constexpr int kMostSize = 1 << 20;  // sizes multiply: beyond it nothing fits into any device
+  if (std::max({heads, q_size, k_size, v_size, q_projection, k_projection, v_projection, o_projection}) > kMostSize)
+    return fail(CUDNN_STATUS_NOT_SUPPORTED, "a size of the attention is larger than any device");
   if (q_projection != k_projection) return bad_parameter("projected query and key sizes differ");
   *attention = {
       mode,         heads,        softmax_scale, type,      compute_precision, math_type,    attention_dropout,

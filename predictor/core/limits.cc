@@ -49,9 +49,10 @@ double peak_of(const device::DeviceProfile& profile, DataType type, bool tensor_
 double roofline_ns(const device::DeviceProfile& profile, const Work& work) {
   double compute = work.flops / peak_of(profile, work.type, work.tensor_cores) * 1e9;
   // Winograd's F(4x4, 3x3) needs a quarter of the multiplications of a direct 3x3 convolution (Lavin and Gray, 2015);
-  // cuDNN uses it for 32-bit floats.
+  // cuDNN uses it for 32-bit floats. Other methods carry their own operation count.
   constexpr double kWinogradSaving = 4;
-  if (work.family == Family::kConvolution && !work.tensor_cores && work.shape.get(Key::kFilterHeight) >= 3)
+  if (work.family == Family::kConvolution && !work.tensor_cores && work.shape.get(Key::kFilterHeight) >= 3 &&
+      work.shape.get(Key::kImplementation) == 0)
     compute /= kWinogradSaving;
   // What fits into the L2 cache may come from there.
   const bool cached = bytes_of(work) <= static_cast<double>(profile.l2_bytes);

@@ -182,6 +182,11 @@ enum class Implementation : uint8_t {
   kFlashAttention2 = 1,  // attention: mma.sync kernels, as PyTorch brings them
   kMemoryEfficient = 2,  // attention: CUTLASS fused multi-head attention kernels
   kStrided = 3,          // elementwise and index kernels over non-contiguous tensors
+  // convolution: methods that are not the best one; flops and bytes of the record are the method's own
+  kDirectProduct = 4,     // no precomputed indices, no tensor cores
+  kExplicitProduct = 5,   // columns written out, then multiplied
+  kFourierTransform = 6,  // no tensor cores
+  kWinogradTransform = 7,
 };
 
 // "m", "batch", "type_a"...; "key<number>" for keys of a newer Maya.

@@ -100,8 +100,11 @@ void convolution_work(const OperationRecord& operation, Work* work) {
   const double depth = channels / groups * filter_height * filter_width;
   const bool tensor_float =
       type == DataType::kFloat32 && static_cast<DataType>(operation.get(Key::kComputeType)) != DataType::kFloat32;
-  work->type = tensor_float ? DataType::kTf32 : type;
-  work->tensor_cores = has_tensor_core_path(work->type);
+  // Methods without tensor cores sum up in 32-bit floats.
+  const auto method = static_cast<Implementation>(operation.get(Key::kImplementation));
+  const bool plain = method == Implementation::kDirectProduct || method == Implementation::kFourierTransform;
+  work->type = tensor_float && !plain ? DataType::kTf32 : type;
+  work->tensor_cores = !plain && has_tensor_core_path(work->type);
   work->flops = 2 * pixels * filters * depth;
   const double element = bytes_per_element(type);
   work->read_bytes = (batch * channels * height * width + filters * depth) * element;
@@ -116,7 +119,8 @@ void convolution_work(const OperationRecord& operation, Work* work) {
 // nchwToNhwcKernel and nhwcToNchwKernel around one of NHWC, which read and write both images once more; TF32 kernels
 // write NCHW themselves, so that one of the two is left.
 void layout_conversion(const OperationRecord& operation, Work* work) {
-  if (operation.get(Key::kChannelsFirst) != 1 || !work->tensor_cores) return;
+  if (operation.get(Key::kChannelsFirst) != 1 || !work->tensor_cores || operation.get(Key::kImplementation) != 0)
+    return;
   const double image = at_least_one(operation, Key::kBatch) * at_least_one(operation, Key::kChannels) *
                        at_least_one(operation, Key::kHeight) * at_least_one(operation, Key::kWidth);
   const double result = value(work->shape, Key::kM) * at_least_one(operation, Key::kFilters);

@@ -98,6 +98,30 @@ CUresult fill_async(CUdeviceptr address, unsigned char value, size_t bytes, CUst
 }
 CUresult copy_2d_async(const CUDA_MEMCPY2D* copy, CUstream) { return copy_2d(copy); }
 
+// Events remember how many operations were recorded before them.
+CUresult event_create(CUevent* event, unsigned) {
+  *event = reinterpret_cast<CUevent>(new size_t(0));
+  return CUDA_SUCCESS;
+}
+CUresult event_destroy(CUevent event) {
+  delete reinterpret_cast<size_t*>(event);
+  return CUDA_SUCCESS;
+}
+CUresult event_record(CUevent event, CUstream) {
+  *reinterpret_cast<size_t*>(event) = fake().recorded.size();
+  return CUDA_SUCCESS;
+}
+CUresult event_synchronize(CUevent) { return CUDA_SUCCESS; }
+CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
+  double bytes = 0;
+  for (size_t i = *reinterpret_cast<size_t*>(start); i < *reinterpret_cast<size_t*>(end); ++i) {
+    const OperationRecord& operation = fake().recorded[i].operation;
+    bytes += static_cast<double>(operation.get(Key::kReadBytes) + operation.get(Key::kWrittenBytes));
+  }
+  *milliseconds = static_cast<float>(bytes * 1e-6);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 }  // namespace maya::test
 
@@ -129,6 +153,11 @@ void* driver_symbol(const char* name) {
       {"cuMemFree_v2", reinterpret_cast<void*>(&test::memory_free)},
       {"cuStreamSynchronize", reinterpret_cast<void*>(&test::stream_synchronize)},
       {"cuMemsetD8Async", reinterpret_cast<void*>(&test::fill_async)},
+      {"cuEventCreate", reinterpret_cast<void*>(&test::event_create)},
+      {"cuEventDestroy_v2", reinterpret_cast<void*>(&test::event_destroy)},
+      {"cuEventRecord", reinterpret_cast<void*>(&test::event_record)},
+      {"cuEventSynchronize", reinterpret_cast<void*>(&test::event_synchronize)},
+      {"cuEventElapsedTime", reinterpret_cast<void*>(&test::event_elapsed_time)},
       {"cuMemcpy2D_v2", reinterpret_cast<void*>(&test::copy_2d)},
       {"cuMemcpy2DAsync_v2", reinterpret_cast<void*>(&test::copy_2d_async)},
   };
