@@ -28,11 +28,11 @@ void* open_library() {
 Nvml load() {
   void* const library = open_library();
   Nvml loaded;
-#define MAYA_SMI_LOAD(name)                                                 \
+#define F(name)                                                             \
   loaded.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
   if (loaded.name == nullptr) fail(kLibraryNotFound, std::string("libnvidia-ml.so.1 has no ") + #name);
-  MAYA_SMI_FUNCTIONS(MAYA_SMI_LOAD)
-#undef MAYA_SMI_LOAD
+#include "cli/nvidia_smi/functions.inc"
+#undef F
   if (const nvmlReturn_t status = loaded.nvmlInit_v2(); status != NVML_SUCCESS)
     fail(status == NVML_ERROR_DRIVER_NOT_LOADED ? kDriverNotLoaded : kOther,
          std::string("NVML does not start: ") + loaded.nvmlErrorString(status));

@@ -27,34 +27,10 @@ enum Status : int {
 // "nvidia-smi: message" on standard error, then the end of the process.
 [[noreturn]] void fail(Status status, const std::string& message);
 
-#define MAYA_SMI_FUNCTIONS(F)                                                                                          \
-  F(nvmlInit_v2)                                                                                                       \
-  F(nvmlErrorString)                                                                                                   \
-  F(nvmlSystemGetDriverVersion) F(nvmlSystemGetNVMLVersion) F(nvmlSystemGetCudaDriverVersion_v2) F(                    \
-      nvmlSystemGetProcessName) F(nvmlDeviceGetCount_v2) F(nvmlDeviceGetHandleByIndex_v2) F(nvmlDeviceGetHandleByUUID) \
-      F(nvmlDeviceGetHandleByPciBusId_v2) F(nvmlDeviceGetIndex) F(nvmlDeviceGetName) F(nvmlDeviceGetBrand) F(          \
-          nvmlDeviceGetUUID) F(nvmlDeviceGetSerial) F(nvmlDeviceGetVbiosVersion) F(nvmlDeviceGetMinorNumber)           \
-          F(nvmlDeviceGetPciInfo_v3) F(nvmlDeviceGetMaxPcieLinkGeneration) F(nvmlDeviceGetCurrPcieLinkGeneration) F(   \
-              nvmlDeviceGetMaxPcieLinkWidth) F(nvmlDeviceGetCurrPcieLinkWidth) F(nvmlDeviceGetPcieThroughput)          \
-              F(nvmlDeviceGetPcieReplayCounter) F(nvmlDeviceGetMemoryInfo_v2) F(nvmlDeviceGetBAR1MemoryInfo) F(        \
-                  nvmlDeviceGetUtilizationRates) F(nvmlDeviceGetEncoderUtilization) F(nvmlDeviceGetDecoderUtilization) \
-                  F(nvmlDeviceGetTemperatureV) F(nvmlDeviceGetPowerUsage) F(nvmlDeviceGetPowerManagementLimit)         \
-                      F(nvmlDeviceGetPowerManagementDefaultLimit) F(nvmlDeviceGetEnforcedPowerLimit) F(                \
-                          nvmlDeviceGetPowerManagementLimitConstraints) F(nvmlDeviceGetClockInfo)                      \
-                          F(nvmlDeviceGetMaxClockInfo) F(nvmlDeviceGetClock) F(nvmlDeviceGetCurrentClocksEventReasons) \
-                              F(nvmlDeviceGetPerformanceState) F(nvmlDeviceGetComputeMode)                             \
-                                  F(nvmlDeviceGetPersistenceMode) F(nvmlDeviceGetDisplayMode)                          \
-                                      F(nvmlDeviceGetDisplayActive) F(nvmlDeviceGetMigMode) F(nvmlDeviceGetEccMode)    \
-                                          F(nvmlDeviceGetTotalEccErrors) F(nvmlDeviceGetCudaComputeCapability)         \
-                                              F(nvmlDeviceGetComputeRunningProcesses_v3) F(nvmlDeviceGetP2PStatus)     \
-                                                  F(nvmlDeviceGetTopologyCommonAncestor) F(nvmlDeviceGetNvLinkState)   \
-                                                      F(nvmlDeviceGetNvLinkVersion) F(nvmlDeviceGetFieldValues)        \
-                                                          F(nvmlDeviceGetTotalEnergyConsumption)
-
 struct Nvml {
-#define MAYA_SMI_MEMBER(name) decltype(&::name) name;
-  MAYA_SMI_FUNCTIONS(MAYA_SMI_MEMBER)
-#undef MAYA_SMI_MEMBER
+#define F(name) decltype(&::name) name;
+#include "cli/nvidia_smi/functions.inc"
+#undef F
 };
 
 // Loads and initialises at first use; ends the process with nvidia-smi's status when that fails.

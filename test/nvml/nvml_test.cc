@@ -16,6 +16,7 @@ const int kEnvironment = [] {
   setenv("MAYA_DEVICE", "h100-sxm", 1);
   setenv("MAYA_DEVICES", "2", 1);
   setenv("MAYA_TRACE", "0", 1);
+  setenv("MAYA_RUN_ID", ("nvml-test-" + std::to_string(getpid())).c_str(), 1);  // no other program counts
   return 0;
 }();
 
