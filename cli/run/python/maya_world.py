@@ -1,16 +1,17 @@
 """What a rank that runs alone must know of its world and NCCL's interface does not tell: who the members of a process group are.
 
 PyTorch makes the communicator of a group inside `_new_process_group_helper` or `split_group`. While one of them runs, the environment
-variable MAYA_GROUP_RANKS holds the group's ranks for our NCCL library: "start:step:count" or "a,b,c".
+variable MAYA_GROUP_RANKS holds the group's ranks for our NCCL library: "start:step:count" or "a,b,c". Older versions (seen: 2.4 to 2.10)
+make it at the first collective, whose group nobody tells: there we have it made at once, as they do themselves for a group with a device_id.
 
-Groups on gloo would wait for ever for their absent members: they get TwinGroup instead.
+Groups on gloo would wait for ever for their absent members: they get TwinGroup instead. Older versions do not let Python make a
+group that works on tensors of the host: there they are refused in words.
 """
 import functools
 import importlib.abc
 import importlib.machinery
 import os
 import sys
-
 
 
 def encode(ranks):
@@ -35,6 +36,37 @@ class _Announced:
         os.environ.pop("MAYA_GROUP_RANKS", None)
 
 
+def _connect(group):
+    """Makes the communicator of a group on NCCL that would be made later. On a device that the program has chosen, else LOCAL_RANK's."""
+    import torch
+
+    try:
+        backend = group._get_backend(torch.device("cuda"))
+    except (RuntimeError, ValueError, AttributeError):  # a group without GPUs, or of which this rank is no member
+        return
+    connect = getattr(backend, "eager_connect_single_device", None)
+    if connect is None or group.bound_device_id is not None:
+        return
+    device = torch.cuda.current_device()
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    if device == 0 and local < torch.cuda.device_count():
+        device = local
+    connect(torch.device("cuda", device))
+
+
+def _refuse_gloo(c10d):
+    import torch
+
+    class ProcessGroupGloo(c10d.ProcessGroupGloo):
+        def __new__(cls, *_, **__):
+            raise RuntimeError(
+                f"maya: PyTorch {torch.__version__} cannot be given a gloo group whose other members are absent (2.15 can): "
+                'use init_process_group("nccl") and no groups on gloo, or let all ranks run (maya-run --ranks all)'
+            )
+
+    c10d.ProcessGroupGloo = ProcessGroupGloo
+
+
 def _patch(c10d):
     make, split = c10d._new_process_group_helper, getattr(c10d, "split_group", None)
 
@@ -42,7 +74,9 @@ def _patch(c10d):
     def announced_make(group_size, group_rank, global_ranks_in_group, backend, store, group_name, *args, **kwargs):
         ranks = list(global_ranks_in_group) or range(group_size)
         with _Announced(ranks):
-            return make(group_size, group_rank, global_ranks_in_group, backend, store, group_name, *args, **kwargs)
+            made = make(group_size, group_rank, global_ranks_in_group, backend, store, group_name, *args, **kwargs)
+            _connect(made[0])
+            return made
 
     c10d._new_process_group_helper = announced_make
 
@@ -65,6 +99,8 @@ def _patch(c10d):
             return TwinGroup(options.group_rank, options.group_size)
 
         c10d._create_gloo_process_group = make_gloo
+    elif hasattr(c10d, "ProcessGroupGloo"):
+        _refuse_gloo(c10d)
 
 
 def _patch_pipeline(stage):
