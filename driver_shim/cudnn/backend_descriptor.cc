@@ -26,10 +26,9 @@ uint32_t element_bytes(cudnnBackendAttributeType_t type) {
     default:
       break;
   }
-  // All others are enumerations; the value 10 is not used.
-  constexpr int kUnused = 10;
-  const bool enumeration = type == CUDNN_TYPE_DATA_TYPE ||
-                           (type > CUDNN_TYPE_VOID_PTR && type <= CUDNN_TYPE_OPERATIONGRAPH_MODE && type != kUnused);
+  // All others are enumerations.
+  const bool enumeration =
+      type == CUDNN_TYPE_DATA_TYPE || (type > CUDNN_TYPE_VOID_PTR && type <= CUDNN_TYPE_OPERATIONGRAPH_MODE);
   return enumeration ? sizeof(int) : 0;
 }
 
@@ -63,6 +62,42 @@ int BackendNode::enumerator(cudnnBackendAttributeName_t name, int otherwise) con
 bool BackendNode::boolean(cudnnBackendAttributeName_t name) const {
   const BackendAttribute* attribute = find(name);
   return attribute != nullptr && !attribute->bytes.empty() && attribute->bytes[0] != 0;
+}
+
+double BackendNode::number(cudnnBackendAttributeName_t name, double otherwise) const {
+  const BackendAttribute* attribute = find(name);
+  if (attribute == nullptr || attribute->count < 1) return otherwise;
+  double wide = otherwise;
+  float narrow = 0;
+  if (attribute->type == CUDNN_TYPE_DOUBLE) {
+    std::memcpy(&wide, attribute->bytes.data(), sizeof wide);
+  } else if (attribute->type == CUDNN_TYPE_FLOAT) {
+    std::memcpy(&narrow, attribute->bytes.data(), sizeof narrow);
+    wide = static_cast<double>(narrow);
+  }
+  return wide;
+}
+
+std::vector<double> BackendNode::fractions(cudnnBackendAttributeName_t name) const {
+  const BackendAttribute* attribute = find(name);
+  std::vector<double> values;
+  if (attribute == nullptr) return values;
+  for (const int64_t value : integers(name)) values.push_back(static_cast<double>(value));
+  for (int64_t i = 0; attribute->type == CUDNN_TYPE_FRACTION && i < attribute->count; ++i) {
+    cudnnFraction_t fraction;
+    std::memcpy(&fraction, attribute->bytes.data() + static_cast<size_t>(i) * sizeof fraction, sizeof fraction);
+    values.push_back(fraction.denominator == 0
+                         ? 0
+                         : static_cast<double>(fraction.numerator) / static_cast<double>(fraction.denominator));
+  }
+  return values;
+}
+
+std::string BackendNode::text(cudnnBackendAttributeName_t name) const {
+  const BackendAttribute* attribute = find(name);
+  if (attribute == nullptr) return {};
+  const std::string whole(attribute->bytes.begin(), attribute->bytes.end());
+  return whole.substr(0, whole.find('\0'));
 }
 
 BackendNodePtr BackendNode::child(cudnnBackendAttributeName_t name) const {
@@ -100,13 +135,15 @@ void BackendNode::put_int32(cudnnBackendAttributeName_t name, int32_t value) {
   replace(attributes, {name, CUDNN_TYPE_INT32, 1, bytes_of(&value, sizeof value), {}});
 }
 
-void BackendNode::put_text(cudnnBackendAttributeName_t name, const char* text) {
-  const size_t size = std::strlen(text) + 1;
-  replace(attributes, {name, CUDNN_TYPE_CHAR, static_cast<int64_t>(size), bytes_of(text, size), {}});
+void BackendNode::put_text(cudnnBackendAttributeName_t name, const std::string& text) {
+  const size_t size = text.size() + 1;
+  replace(attributes, {name, CUDNN_TYPE_CHAR, static_cast<int64_t>(size), bytes_of(text.c_str(), size), {}});
 }
 
-void BackendNode::put_enumerator(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int value) {
-  replace(attributes, {name, type, 1, bytes_of(&value, sizeof value), {}});
+void BackendNode::put_enumerators(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                                  const std::vector<int>& values) {
+  replace(attributes,
+          {name, type, static_cast<int64_t>(values.size()), bytes_of(values.data(), values.size() * sizeof(int)), {}});
 }
 
 void BackendNode::put_children(cudnnBackendAttributeName_t name, std::vector<BackendNodePtr> children) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace maya::cudnn {
@@ -37,12 +38,16 @@ struct BackendNode {
   std::vector<int64_t> integers(cudnnBackendAttributeName_t name) const;
   int enumerator(cudnnBackendAttributeName_t name, int otherwise = 0) const;
   bool boolean(cudnnBackendAttributeName_t name) const;
+  double number(cudnnBackendAttributeName_t name, double otherwise) const;  // of a float or double
+  std::vector<double> fractions(cudnnBackendAttributeName_t name) const;    // of integers or fractions
+  std::string text(cudnnBackendAttributeName_t name) const;
   BackendNodePtr child(cudnnBackendAttributeName_t name) const;  // null when it was not set
 
   void put_integers(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values);
   void put_int32(cudnnBackendAttributeName_t name, int32_t value);
-  void put_text(cudnnBackendAttributeName_t name, const char* text);
-  void put_enumerator(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int value);
+  void put_text(cudnnBackendAttributeName_t name, const std::string& text);  // with its final zero
+  void put_enumerators(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                       const std::vector<int>& values);
   void put_children(cudnnBackendAttributeName_t name, std::vector<BackendNodePtr> children);
 };
 

@@ -213,6 +213,12 @@ uint64_t workspace_bytes(const ConvolutionShape& shape, ConvolutionMethod method
   return static_cast<uint64_t>(scratch_bytes(shape, method));
 }
 
+int64_t scratch_traffic_bytes(const ConvolutionShape& shape, ConvolutionMethod method) {
+  if (method == fastest(shape)) return 0;
+  const double images = method == ConvolutionMethod::kExplicitProduct ? static_cast<double>(shape.batch) : 1;
+  return static_cast<int64_t>(std::min(scratch_bytes(shape, method) * images, kMostElements));
+}
+
 OperationRecord convolution_record(const ConvolutionShape& shape, ConvolutionMethod method, const char* api) {
   const auto fold = [&](const int64_t(&sizes)[ConvolutionShape::kMaxSpatial]) {
     double outer = 1;
@@ -249,8 +255,7 @@ OperationRecord convolution_record(const ConvolutionShape& shape, ConvolutionMet
   double flops = shape.flops();
   if (method != fastest(shape)) {
     record.set(Key::kImplementation, static_cast<int64_t>(implementation_of(method)));
-    double scratch = scratch_bytes(shape, method);
-    if (method == ConvolutionMethod::kExplicitProduct) scratch *= static_cast<double>(shape.batch);
+    const auto scratch = static_cast<double>(scratch_traffic_bytes(shape, method));
     read += scratch, written += scratch, flops = method_flops(shape, method);
   }
   record.set(Key::kFlops, static_cast<int64_t>(flops));

@@ -60,6 +60,10 @@ bool is_deterministic(ConvolutionMethod method);
 // the transformed images, filters and results.
 uint64_t workspace_bytes(const ConvolutionShape& shape, ConvolutionMethod method);
 
+// What a method moves through its scratch memory beside the tensors, bytes in each of the two directions; 0 for the
+// fastest method of the shape.
+int64_t scratch_traffic_bytes(const ConvolutionShape& shape, ConvolutionMethod method);
+
 // The operation with all that an estimate needs. The fastest method of a shape carries no kImplementation, so that
 // learned tables apply; the others carry one, and their own arithmetic and traffic.
 OperationRecord convolution_record(const ConvolutionShape& shape, ConvolutionMethod method, const char* api);

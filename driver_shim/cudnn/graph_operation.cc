@@ -2,75 +2,20 @@
 
 #include <algorithm>
 
-#include "driver_shim/common/recording.h"
-#include "driver_shim/cudnn/backend_engine.h"
-#include "driver_shim/cudnn/handle.h"
+#include "driver_shim/cudnn/backend_rules.h"
 #include "driver_shim/cudnn/types.h"
 
 namespace maya::cudnn {
 namespace {
 
-// Attributes that name what an operation writes (cuDNN documentation, "Backend descriptor types").
-constexpr cudnnBackendAttributeName_t kOutputs[] = {
-    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-    CUDNN_ATTR_OPERATION_POINTWISE_YDESC,
-    CUDNN_ATTR_OPERATION_POINTWISE_DXDESC,
-    CUDNN_ATTR_OPERATION_MATMUL_CDESC,
-    CUDNN_ATTR_OPERATION_REDUCTION_YDESC,
-    CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC,
-    CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC,
-    CUDNN_ATTR_OPERATION_BN_FINALIZE_UPDATED_RUNNING_MEAN_DESC,
-    CUDNN_ATTR_OPERATION_BN_FINALIZE_UPDATED_RUNNING_VAR_DESC,
-    CUDNN_ATTR_OPERATION_BN_FINALIZE_SAVED_MEAN_DESC,
-    CUDNN_ATTR_OPERATION_BN_FINALIZE_SAVED_INV_STD_DESC,
-    CUDNN_ATTR_OPERATION_BN_FINALIZE_EQ_SCALE_DESC,
-    CUDNN_ATTR_OPERATION_BN_FINALIZE_EQ_BIAS_DESC,
-    CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC,
-    CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC,
-    CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC,
-    CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC,
-    CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS,
-    CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC,
-    CUDNN_ATTR_OPERATION_RESAMPLE_FWD_IDXDESC,
-    CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DXDESC,
-    CUDNN_ATTR_OPERATION_CONCAT_OUTPUT_DESC,
-    CUDNN_ATTR_OPERATION_NORM_FWD_YDESC,
-    CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_MEAN_DESC,
-    CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_VAR_DESC,
-    CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC,
-    CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC,
-    CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC,
-    CUDNN_ATTR_OPERATION_RESHAPE_YDESC,
-    CUDNN_ATTR_OPERATION_RNG_YDESC,
-    CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC,
-    CUDNN_ATTR_OPERATION_SDPA_FWD_STATSDESC,
-    CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_RNG_DUMP_DESC,
-    CUDNN_ATTR_OPERATION_SDPA_FWD_AMAX_SDESC,
-    CUDNN_ATTR_OPERATION_SDPA_FWD_AMAX_ODESC,
-    CUDNN_ATTR_OPERATION_SDPA_BWD_DQDESC,
-    CUDNN_ATTR_OPERATION_SDPA_BWD_DKDESC,
-    CUDNN_ATTR_OPERATION_SDPA_BWD_DVDESC,
-    CUDNN_ATTR_OPERATION_SDPA_BWD_DSINK_DESC,
-};
-
 bool names_output(const BackendNode& operation, cudnnBackendAttributeName_t name) {
-  if (std::find(std::begin(kOutputs), std::end(kOutputs), name) != std::end(kOutputs)) return true;
+  const DescriptorRules* rules = rules_of(operation.type);
+  const AttributeRule* rule = rules == nullptr ? nullptr : rules->find(name);
+  if (rule != nullptr && rule->is(kOutput)) return true;
   // In training a normalisation also writes its saved statistics.
   return operation.type == CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR &&
          operation.enumerator(CUDNN_ATTR_OPERATION_NORM_FWD_PHASE) == CUDNN_NORM_FWD_TRAINING &&
          (name == CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC || name == CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC);
-}
-
-GraphTensor tensor_of(const BackendNode& node) {
-  GraphTensor tensor;
-  tensor.id = node.integer(CUDNN_ATTR_TENSOR_UNIQUE_ID);
-  tensor.dimensions = node.integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
-  tensor.strides = node.integers(CUDNN_ATTR_TENSOR_STRIDES);
-  tensor.type = static_cast<cudnnDataType_t>(node.enumerator(CUDNN_ATTR_TENSOR_DATA_TYPE));
-  tensor.in_memory = !node.boolean(CUDNN_ATTR_TENSOR_IS_VIRTUAL) && !node.boolean(CUDNN_ATTR_TENSOR_IS_BY_VALUE);
-  return tensor;
 }
 
 GraphTensor tensor_at(const BackendNode& operation, cudnnBackendAttributeName_t name) {
@@ -141,62 +86,6 @@ void attention_from_sdpa(OperationRecord& record, const BackendNode& operation, 
   attention(record, q, k.dimensions.size() > 1 ? k.dimensions[1] : 1, keys, masked, backward);
 }
 
-struct ConvolutionNames {
-  cudnnBackendAttributeName_t image, filter, result, description;
-};
-
-constexpr ConvolutionNames kForward = {
-    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC};
-constexpr ConvolutionNames kBackwardData = {
-    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC};
-constexpr ConvolutionNames kBackwardFilter = {
-    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC};
-
-// Image [N, C, spatial...], filter [K, C / groups, spatial...], result [N, K, spatial...]. Three spatial dimensions are
-// folded into height. Multiply-adds: every element of the result takes C / groups x filter size of them, in all three
-// directions.
-void convolution(OperationRecord& record, const BackendNode& operation, const ConvolutionNames& names, int direction) {
-  const GraphTensor image = tensor_at(operation, names.image), filter = tensor_at(operation, names.filter),
-                    result = tensor_at(operation, names.result);
-  if (image.dimensions.size() < 3 || filter.dimensions.size() != image.dimensions.size() ||
-      result.dimensions.size() != image.dimensions.size())
-    return;
-  const BackendNodePtr description = operation.child(names.description);
-  const auto first = [&](cudnnBackendAttributeName_t name, int64_t otherwise) {
-    return description == nullptr ? otherwise : description->integer(name, otherwise);
-  };
-  const auto fold = [](const GraphTensor& tensor) {
-    int64_t product = 1;
-    for (size_t i = 2; i + 1 < tensor.dimensions.size(); ++i) product *= tensor.dimensions[i];
-    return product;
-  };
-  double flops = 2.0 * static_cast<double>(filter.dimensions[1]);
-  for (const int64_t size : result.dimensions) flops *= static_cast<double>(size);
-  for (size_t i = 2; i < filter.dimensions.size(); ++i) flops *= static_cast<double>(filter.dimensions[i]);
-  // NCHW: neighbours in memory are pixels, so the channel's stride is not 1. One channel or one pixel is both layouts.
-  const bool pixels = image.dimensions[1] > 1 && fold(image) * dimension(image, 0) > 1;
-  const bool channels_first = pixels && image.strides.size() > 1 && image.strides[1] != 1;
-  record.family = Family::kConvolution;
-  record.set(Key::kBatch, image.dimensions[0])
-      .set(Key::kChannels, image.dimensions[1])
-      .set(Key::kHeight, fold(image))
-      .set(Key::kWidth, dimension(image, 0))
-      .set(Key::kFilters, filter.dimensions[0])
-      .set(Key::kFilterHeight, fold(filter))
-      .set(Key::kFilterWidth, dimension(filter, 0))
-      .set(Key::kStride, first(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, 1))
-      .set(Key::kPad, first(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, 0))
-      .set(Key::kDilation, first(CUDNN_ATTR_CONVOLUTION_DILATIONS, 1))
-      .set(Key::kConvGroups, std::max<int64_t>(1, image.dimensions[1] / std::max<int64_t>(1, filter.dimensions[1])))
-      .set(Key::kConvDirection, direction)
-      .set(Key::kChannelsFirst, channels_first ? 1 : 0)
-      .set(Key::kDataType, key(data_type(image.type)))
-      .set(Key::kFlops, static_cast<int64_t>(flops));
-}
-
 // Row-major A [.., m, k] B [.., k, n] is column-major B^T A^T: BLAS counts m and n the other way round.
 void product(OperationRecord& record, const BackendNode& operation, bool fused) {
   const GraphTensor a = tensor_at(operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC),
@@ -233,12 +122,6 @@ void recognise(OperationRecord& record, const std::vector<BackendNodePtr>& opera
     products += operation->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR;
   for (const BackendNodePtr& operation : operations) {
     switch (operation->type) {
-      case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        return convolution(record, *operation, kForward, 0);
-      case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        return convolution(record, *operation, kBackwardData, 1);
-      case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        return convolution(record, *operation, kBackwardFilter, 2);
       case CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR:
         return attention_from_sdpa(record, *operation, false);
       case CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR:
@@ -263,6 +146,16 @@ std::vector<BackendNodePtr> operations_of(const BackendNode& graph) {
 }
 
 }  // namespace
+
+GraphTensor tensor_of(const BackendNode& node) {
+  GraphTensor tensor;
+  tensor.id = node.integer(CUDNN_ATTR_TENSOR_UNIQUE_ID);
+  tensor.dimensions = node.integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  tensor.strides = node.integers(CUDNN_ATTR_TENSOR_STRIDES);
+  tensor.type = static_cast<cudnnDataType_t>(node.enumerator(CUDNN_ATTR_TENSOR_DATA_TYPE));
+  tensor.in_memory = !node.boolean(CUDNN_ATTR_TENSOR_IS_VIRTUAL) && !node.boolean(CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+  return tensor;
+}
 
 uint64_t GraphTensor::bytes() const {
   uint64_t elements = 1;
@@ -300,42 +193,33 @@ std::vector<GraphTensor> tensors_of(const BackendNode& graph) {
   return tensors;
 }
 
-OperationRecord record_of(const BackendNode& graph) {
+OperationRecord record_of(const BackendNode& graph, ConvolutionMethod method, bool tensor_cores) {
   OperationRecord record(Family::kElementwise, "cudnnBackendExecute");
-  recognise(record, operations_of(graph));
-  uint64_t read = 0, written = 0;
+  uint64_t scratch = 0;
+  ConvolutionShape shape;
+  if (convolution_in(graph, &shape)) {
+    shape.tensor_cores_allowed = tensor_cores;
+    record = convolution_record(shape, method, record.api);
+    record.clear(Key::kReadBytes);
+    record.clear(Key::kWrittenBytes);
+    scratch = static_cast<uint64_t>(scratch_traffic_bytes(shape, method));
+  } else {
+    recognise(record, operations_of(graph));
+  }
+  uint64_t read = scratch, written = scratch;
   for (const GraphTensor& tensor : tensors_of(graph)) {
     if (!tensor.in_memory) continue;
     (tensor.output ? written : read) += tensor.bytes();
   }
-  record.set(Key::kReadBytes, static_cast<int64_t>(read)).set(Key::kWrittenBytes, static_cast<int64_t>(written));
-  return record;
+  return record.set(Key::kReadBytes, static_cast<int64_t>(read)).set(Key::kWrittenBytes, static_cast<int64_t>(written));
 }
 
-int64_t workspace_bytes(const BackendNode& graph) {
+int64_t scratch_bytes_of(const BackendNode& graph) {
   const OperationRecord record = record_of(graph);
   if (record.family != Family::kAttention || record.get(Key::kDirection) == 0) return 0;
-  const int64_t queries = record.get(Key::kBatch) * record.get(Key::kHeads) * record.get(Key::kSeqQ);
-  return queries * (record.get(Key::kHeadDim) + 1) * static_cast<int64_t>(sizeof(float));
-}
-
-cudnnStatus_t execute(cudnnHandle_t handle, const BackendNode& plan, const BackendNode& variants) {
-  const BackendNodePtr graph = graph_of_plan(plan);
-  if (graph == nullptr) return bad_parameter("the plan has no operation graph");
-  const std::vector<int64_t> ids = variants.integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
-  const BackendAttribute* pointers = variants.find(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-  if (pointers == nullptr || pointers->type != CUDNN_TYPE_VOID_PTR ||
-      ids.size() != static_cast<size_t>(pointers->count))
-    return bad_parameter("the variant pack needs one data pointer for each unique id");
-  void* const* addresses = reinterpret_cast<void* const*>(pointers->bytes.data());
-  shim::WriteList writes;
-  for (const GraphTensor& tensor : tensors_of(*graph)) {
-    if (!tensor.in_memory || !tensor.output) continue;
-    const auto found = std::find(ids.begin(), ids.end(), tensor.id);
-    if (found == ids.end()) return bad_parameter("the variant pack lacks a tensor that the graph writes");
-    writes.add(addresses[found - ids.begin()], tensor.span_bytes());
-  }
-  return status_of(shim::record(handle->cu_stream(), record_of(*graph), writes));
+  const double queries = static_cast<double>(record.get(Key::kBatch)) * static_cast<double>(record.get(Key::kHeads)) *
+                         static_cast<double>(record.get(Key::kSeqQ));
+  return static_cast<int64_t>(queries * static_cast<double>(record.get(Key::kHeadDim) + 1) * sizeof(float));
 }
 
 }  // namespace maya::cudnn

@@ -1,4 +1,4 @@
-#include "test/cudnn/handle_fixture.h"
+#include "test/cudnn/backend_builder.h"
 
 #include <vector>
 
@@ -19,6 +19,12 @@ TEST_CASE_METHOD(CudnnFixture, "Backend descriptors keep their attributes and fr
   const int64_t id = 7;
   CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id) ==
         CUDNN_STATUS_SUCCESS);
+  const int64_t strides[] = {15, 5, 1}, alignment = 2;
+  CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 3, strides) ==
+        CUDNN_STATUS_SUCCESS);
+  CHECK(cudnnBackendFinalize(descriptor) == CUDNN_STATUS_BAD_PARAM);  // no alignment yet
+  CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment) ==
+        CUDNN_STATUS_SUCCESS);
   int64_t count = -1, read[3] = {};
   CHECK(cudnnBackendGetAttribute(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, &count, read) ==
         CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED);
@@ -33,94 +39,9 @@ TEST_CASE_METHOD(CudnnFixture, "Backend descriptors keep their attributes and fr
   CHECK(cudnnBackendGetAttribute(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_FLOAT, 3, &count, read) ==
         CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE);
   CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims) ==
-        CUDNN_STATUS_BAD_PARAM);
+        CUDNN_STATUS_NOT_INITIALIZED);
   CHECK(cudnnBackendDestroyDescriptor(descriptor) == CUDNN_STATUS_SUCCESS);
 }
-
-namespace {
-
-// A finalized descriptor made from attributes, destroyed with the object.
-struct Built {
-  explicit Built(cudnnBackendDescriptorType_t type) {
-    REQUIRE(cudnnBackendCreateDescriptor(type, &descriptor) == CUDNN_STATUS_SUCCESS);
-  }
-  ~Built() { cudnnBackendDestroyDescriptor(descriptor); }
-  Built(const Built&) = delete;
-  Built& operator=(const Built&) = delete;
-  Built& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* elements) {
-    REQUIRE(cudnnBackendSetAttribute(descriptor, name, type, count, elements) == CUDNN_STATUS_SUCCESS);
-    return *this;
-  }
-  Built& set(cudnnBackendAttributeName_t name, const Built& child) {
-    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &child.descriptor);
-  }
-  Built& done() {
-    REQUIRE(cudnnBackendFinalize(descriptor) == CUDNN_STATUS_SUCCESS);
-    return *this;
-  }
-  cudnnBackendDescriptor_t descriptor = nullptr;
-};
-
-// Row-major strides, the last dimension densest.
-void make_tensor(Built& tensor, int64_t id, std::vector<int64_t> dimensions, bool is_virtual,
-                 cudnnDataType_t type = CUDNN_DATA_BFLOAT16) {
-  std::vector<int64_t> strides(dimensions.size(), 1);
-  for (size_t i = dimensions.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dimensions[i + 1];
-  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type)
-      .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, static_cast<int64_t>(dimensions.size()), dimensions.data())
-      .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, static_cast<int64_t>(strides.size()), strides.data())
-      .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id)
-      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual)
-      .done();
-}
-
-// The way of cudnn-frontend: graph, heuristics, configuration out of the heuristics, plan; then everything but the plan
-// may go.
-void make_plan(Built& plan, cudnnHandle_t handle, const std::vector<const Built*>& operations, int64_t* workspace) {
-  Built graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR), heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR),
-      configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR), engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  std::vector<cudnnBackendDescriptor_t> list;
-  for (const Built* operation : operations) list.push_back(operation->descriptor);
-  graph
-      .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(list.size()), list.data())
-      .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
-      .done();
-  const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
-  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
-      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode)
-      .done();
-  int64_t count = 0;
-  REQUIRE(cudnnBackendGetAttribute(heuristics.descriptor, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                   0, &count, nullptr) == CUDNN_STATUS_SUCCESS);
-  REQUIRE(count == 1);
-  REQUIRE(cudnnBackendGetAttribute(heuristics.descriptor, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                   1, &count, &configuration.descriptor) == CUDNN_STATUS_SUCCESS);
-  REQUIRE(cudnnBackendGetAttribute(configuration.descriptor, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                   1, &count, &engine.descriptor) == CUDNN_STATUS_SUCCESS);
-  int64_t index = -1;
-  REQUIRE(cudnnBackendGetAttribute(engine.descriptor, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count,
-                                   &index) == CUDNN_STATUS_SUCCESS);
-  CHECK(index == 0);
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
-      .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
-      .done();
-  REQUIRE(cudnnBackendGetAttribute(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                                   &count, workspace) == CUDNN_STATUS_SUCCESS);
-}
-
-cudnnStatus_t run_plan(cudnnHandle_t handle, const Built& plan, const std::vector<int64_t>& ids,
-                       const std::vector<void*>& pointers) {
-  Built pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, static_cast<int64_t>(ids.size()), ids.data())
-      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<int64_t>(pointers.size()),
-           pointers.data())
-      .done();
-  return cudnnBackendExecute(handle, plan.descriptor, pack.descriptor);
-}
-
-void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
-
-}  // namespace
 
 TEST_CASE_METHOD(CudnnFixture, "A convolution graph runs and is recorded with its shape") {
   // ResNet-50's first layer: 8 x 3 x 224 x 224, 64 filters of 7 x 7, stride 2, padding 3: result 112 x 112.
@@ -130,21 +51,21 @@ TEST_CASE_METHOD(CudnnFixture, "A convolution graph runs and is recorded with it
   make_tensor(y, 3, {8, 64, 112, 112}, false);
   Built description(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR),
       operation(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-  const int64_t strides[] = {2, 2}, padding[] = {3, 3}, dilation[] = {1, 1};
-  description.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, strides)
-      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, padding)
-      .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilation)
-      .done();
+  const float one = 1, zero = 0;
+  make_convolution(description, /*stride=*/2, /*padding=*/3);
   operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x)
       .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w)
       .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y)
       .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, description)
+      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &one)
+      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1, &zero)
       .done();
   Built plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   int64_t workspace = -1;
   make_plan(plan, handle, {&operation}, &workspace);
   CHECK(workspace >= 0);
-  REQUIRE(run_plan(handle, plan, {1, 2, 3}, {at(0x10000), at(0x20000), at(0x30000)}) == CUDNN_STATUS_SUCCESS);
+  REQUIRE(run_plan(handle, plan, {1, 2, 3}, {at(0x10000), at(0x20000), at(0x30000)}, at(0x90000)) ==
+          CUDNN_STATUS_SUCCESS);
   const OperationRecord& record = fake().last().operation;
   CHECK(record.family == Family::kConvolution);
   CHECK(record.get(Key::kFilters) == 64);
@@ -154,8 +75,12 @@ TEST_CASE_METHOD(CudnnFixture, "A convolution graph runs and is recorded with it
   CHECK(record.get(Key::kFlops) == 2ll * 8 * 64 * 112 * 112 * 3 * 7 * 7);  // 1.89 GFLOP
   CHECK(record.get(Key::kReadBytes) == 2 * (8 * 3 * 224 * 224 + 64 * 3 * 7 * 7));
   CHECK(record.get(Key::kWrittenBytes) == 2 * 8 * 64 * 112 * 112);
-  REQUIRE(fake().last().writes.size() == 1);
+  // 16-bit pixels side by side are brought into the order of tensor cores and back: image, filters and response.
+  CHECK(workspace == 2 * (8 * 3 * 224 * 224 + 64 * 3 * 7 * 7 + 8 * 64 * 112 * 112));
+  REQUIRE(fake().last().writes.size() == 2);
   CHECK(fake().last().writes[0].address == 0x30000);
+  CHECK(fake().last().writes[1] == range(at(0x90000), static_cast<uint64_t>(workspace)));
+  CHECK(run_plan(handle, plan, {1, 2, 3}, {at(0x10000), at(0x20000), at(0x30000)}) == CUDNN_STATUS_BAD_PARAM);
   CHECK(run_plan(handle, plan, {1, 2}, {at(0x10000), at(0x20000)}) == CUDNN_STATUS_BAD_PARAM);
 }
 
@@ -171,20 +96,13 @@ TEST_CASE_METHOD(CudnnFixture, "Two chained products are attention") {
   make_tensor(o, 6, {8, 12, 1024, 64}, false);
   Built first(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR), softmax(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR),
       second(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR), mode(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  first.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, q)
-      .set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, k)
-      .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, s)
-      .done();
-  const cudnnPointwiseMode_t exponential = CUDNN_POINTWISE_EXP;
-  mode.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &exponential).done();
+  make_product(first, q, k, s);
+  make_pointwise(mode, CUDNN_POINTWISE_EXP);
   softmax.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode)
       .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, s)
       .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, p)
       .done();
-  second.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, p)
-      .set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, v)
-      .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, o)
-      .done();
+  make_product(second, p, v, o);
   Built plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   int64_t workspace = -1;
   make_plan(plan, handle, {&first, &softmax, &second}, &workspace);
@@ -226,7 +144,7 @@ TEST_CASE_METHOD(CudnnFixture, "Bad arguments of the backend interface") {
         CUDNN_STATUS_BAD_PARAM);
   CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 1, nullptr) ==
         CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
-  CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, static_cast<cudnnBackendAttributeType_t>(10),
+  CHECK(cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, static_cast<cudnnBackendAttributeType_t>(99),
                                  1, &value) == CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE);
   cudnnBackendDestroyDescriptor(descriptor);
 }
