@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Python environments that the end-to-end tests run in, outside the checkout, once: test/environments.sh [NAME...]
 # full: torch with all of NVIDIA's wheels, transformers; lean: torch alone; numba: numba-cuda with NVIDIA's compilers.
-# models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, fms, litgpt: folders of packages to put before
+# models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, transformers-4.45, fms, litgpt: folders of packages to put before
 # those of models (PYTHONPATH): what published runs were measured with.
 # frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
 # Without names: full lean numba frameworks.
@@ -22,6 +22,7 @@ requirements() {
     numba) echo "numba-cuda[cu13]==0.30.4 cffi pytest filecheck nvidia-ml-py" ;;
     models) echo "--no-deps $torch triton==3.9.0 transformers==5.24.0 accelerate==1.15.0 peft==0.21.2 torchvision==0.29.2" ;;
     transformers-4.38) echo "--no-deps transformers==4.38.1 tokenizers==0.15.2 huggingface-hub==0.36.0" ;;
+    transformers-4.45) echo "--no-deps transformers==4.45.2 tokenizers==0.20.3 huggingface-hub==0.36.0" ;;
     fms) echo "--no-deps transformers==4.48.1 tokenizers==0.21.4 huggingface-hub==0.36.0 peft==0.15.2 accelerate==1.6.0 fms-acceleration==0.6.4" \
       "fms-acceleration-foak==0.7.4 fms-acceleration-peft==0.4.4 bitsandbytes==0.50.2 datasets==3.6.0 dill==0.3.8 multiprocess==0.70.16" ;;
     frameworks) echo "--no-deps --no-build-isolation $torch transformers==5.24.0 accelerate==1.15.0 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0" \
@@ -31,7 +32,7 @@ requirements() {
       "tensorboard==2.20.0 protobuf==6.33.2 absl-py==2.5.1 python-dateutil==2.9.0.post0 six==1.17.0 pytz==2026.6 tzdata==2026.6 httpx==0.28.1" \
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 fms litgpt frameworks torchtitan" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"
@@ -43,7 +44,7 @@ for name in "${@:-full lean numba frameworks}"; do
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [[ $one =~ ^(transformers-4.38|fms|litgpt|torchtitan)$ ]]; then
+    if [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "predictor/core/families.h"
 #include "predictor/core/forest.h"
 #include "predictor/core/limits.h"
 #include "predictor/core/lines.h"
@@ -132,7 +133,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
   if (model.lines.count > 0) {
     const LineEstimate line = line_estimate(table_->section<StreamingLine>(model.lines), profile_, work);
     if (line.ns <= 0) return false;
-    seen = seen && line.exact;
+    seen = seen && line.seen;
     known = known && line.exact;
     low = line.low;
     high = line.high;
@@ -190,7 +191,25 @@ Estimate Estimator::other_convolution(const Work& work, Derivation* derivation) 
   return result;
 }
 
+// No table of measurements has these kernels: FlashAttention-2's time and the charted ratio of the two.
+Estimate Estimator::memory_efficient_attention(const Work& work, Derivation* derivation) const {
+  Work flash = work;
+  flash.shape.clear(Key::kImplementation);
+  flash.shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kFlashAttention2));
+  Estimate result = estimate(flash, derivation);
+  const double factor = model::memory_efficient_slowdown(static_cast<double>(work.shape.get(Key::kHeadDim)));
+  result.median_ns *= factor;
+  result.low_ns *= factor;
+  result.high_ns *= factor;
+  if (result.provenance == Provenance::kMeasured || result.provenance == Provenance::kInterpolated)
+    result.provenance = Provenance::kExtrapolated;
+  return result;
+}
+
 Estimate Estimator::estimate(const Work& work, Derivation* derivation) const {
+  if (work.family == Family::kAttention && type_class_of(work) == TypeClass::kHalf &&
+      work.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kMemoryEfficient))
+    return memory_efficient_attention(work, derivation);
   if (work.family == Family::kConvolution && work.shape.get(Key::kImplementation) != 0)
     return other_convolution(work, derivation);
   if (is_best_implementation(profile_, work)) {

@@ -66,6 +66,7 @@ class Estimator {
     const TableModel* model = nullptr;
   };
   Estimate other_convolution(const Work& work, Derivation* derivation) const;
+  Estimate memory_efficient_attention(const Work& work, Derivation* derivation) const;
   bool learned(const Work& work, double bound_ns, Learned* result) const;
   bool measured(const TableModel& model, const Work& work, const GridView& grid, double bound_ns,
                 Learned* result) const;

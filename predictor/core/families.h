@@ -20,6 +20,8 @@ double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape);
 double gemm_family_ns(const device::DeviceProfile& profile, const Work& work);  // GEMM and grouped GEMM
 double convolution_ns(const device::DeviceProfile& profile, const Work& work);  // as an implicit GEMM
 double attention_ns(const device::DeviceProfile& profile, const Work& work);
+// Time of CUTLASS's memory-efficient attention over FlashAttention-2's, forward and backward alike.
+double memory_efficient_slowdown(double head_dim);
 double memory_bound_ns(const device::DeviceProfile& profile, const Work& work);  // every other family
 
 }  // namespace maya::model

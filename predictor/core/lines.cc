@@ -11,14 +11,20 @@ namespace {
 
 // Sizes outside of what was measured by more than this factor are extrapolations.
 constexpr double kMargin = 4;
+// A line goes on straight outside of them; what bends it is only trusted close by.
+constexpr double kBendMargin = 1.5;
 
 LineEstimate along(const StreamingLine& line, double bytes, double bandwidth, bool exact) {
   LineEstimate result;
   result.ns = static_cast<double>(line.floor_ns) + bytes / (bandwidth * static_cast<double>(line.share)) * 1e9;
   result.low = static_cast<double>(line.low);
   result.high = static_cast<double>(line.high);
-  result.exact = exact && bytes * kMargin >= static_cast<double>(line.least_bytes) &&
-                 bytes <= kMargin * static_cast<double>(line.most_bytes);
+  const auto within = [&](double margin) {
+    return exact && bytes * margin >= static_cast<double>(line.least_bytes) &&
+           bytes <= margin * static_cast<double>(line.most_bytes);
+  };
+  result.exact = within(kMargin);
+  result.seen = within(kBendMargin);
   return result;
 }
 

@@ -13,7 +13,8 @@ namespace maya {
 struct LineEstimate {
   double ns = 0;             // 0: no line fits
   double low = 1, high = 1;  // 80 % interval as factors
-  bool exact = false;        // the operator itself was measured, at such sizes
+  bool exact = false;        // the operator itself was measured, at sizes of that order
+  bool seen = false;         // the same, at such sizes
 };
 
 // The line of the work's operator and direction; the family's common line (Operator::kNone) where it has none.

@@ -50,6 +50,19 @@ TEST_CASE("Attention throughput is that of FlashAttention's charts") {
   CHECK(attention_tflops("h100-sxm", 4096, 128, false, Implementation::kBest) == Approx(638).epsilon(0.12));
 }
 
+TEST_CASE("Memory-efficient attention, forward and backward, is as fast as xformers' bars in the same charts") {
+  // FLOPs of forward and backward are 1 to 2.5.
+  const auto both = [](int64_t sequence, int64_t head_dim) {
+    const auto one = [&](bool backward) {
+      return attention_tflops("a100-sxm-80", sequence, head_dim, backward, Implementation::kMemoryEfficient);
+    };
+    return 3.5 / (1 / one(false) + 2.5 / one(true));
+  };
+  CHECK(both(2048, 128) == Approx(95).epsilon(0.1));
+  CHECK(both(8192, 128) == Approx(97).epsilon(0.1));
+  CHECK(both(4096, 64) == Approx(77).epsilon(0.1));
+}
+
 TEST_CASE("A large copy on the device reaches most of the memory bandwidth") {
   // 4.3 TB/s counting bytes read and written on an H200 (data/README.md).
   const double bytes = 1ull << 30;

@@ -211,6 +211,67 @@ TEST_CASE("Measured shapes of other families are found by their key") {
   CHECK(estimator.estimate(other).provenance == Provenance::kInterpolated);
 }
 
+TEST_CASE("Trees bend a line at sizes that were measured, not far beyond them") {
+  FittedTable table;
+  table.device = "h100-sxm";
+  FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
+  StreamingLine line{};
+  line.op = static_cast<uint16_t>(Operator::kMul);
+  line.floor_ns = 2000;
+  line.share = 0.5f;
+  line.least_bytes = 1e3f;
+  line.most_bytes = 40e6f;
+  line.low = 0.8f;
+  line.high = 1.3f;
+  model.lines = {line};
+  model.head.based_on_lines = 1;
+  std::fill_n(model.head.most, 4, 3e38f);
+  std::fill_n(model.head.least, 4, 0.0f);
+  model.forest = one_split(std::log(3.0f), std::log(3.0f));
+  model.intervals = {{3e38f, 0.9f, 1.2f, 100}};
+  table.models.push_back(model);
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimator estimator(h100(), &opened.table);
+  // Two tensors of 4-byte numbers read, one written: 12 bytes an element, at half of 3.352 TB/s after 2 us.
+  const auto ratio_to_line = [&](int64_t elements) {
+    const Work work = work_of(row_record(Family::kElementwise, "mul", 1, elements, DataType::kFloat32));
+    return estimator.estimate(work).median_ns / (2000 + 12.0 * static_cast<double>(elements) / (0.5 * 3.352e12) * 1e9);
+  };
+  CHECK(ratio_to_line(3'000'000) == Approx(3));    // 36 MB
+  CHECK(ratio_to_line(12'000'000) == Approx(1));   // 144 MB
+  CHECK(ratio_to_line(120'000'000) == Approx(1));  // 1.4 GB
+}
+
+TEST_CASE("Attention kernels that no table has take the charted multiple of FlashAttention-2") {
+  FittedTable table;
+  table.device = "a100-sxm-80";
+  FittedModel model = model_of(Family::kAttention, TypeClass::kHalf);
+  model.forest = one_split(std::log(2.0f), std::log(2.0f));
+  model.intervals = {{3e38f, 0.9f, 1.2f, 100}};
+  table.models.push_back(model);
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimator estimator(*device::find_builtin_profile("a100-sxm-80"), &opened.table);
+  const auto estimate = [&](Implementation implementation) {
+    OperationRecord record(Family::kAttention, "");
+    record.set(Key::kBatch, 8)
+        .set(Key::kHeads, 16)
+        .set(Key::kSeqQ, 2048)
+        .set(Key::kSeqKv, 2048)
+        .set(Key::kHeadDim, 128);
+    record.set(Key::kDataType, static_cast<int64_t>(DataType::kFloat16)).set(Key::kCausal, 1);
+    record.set(Key::kImplementation, static_cast<int64_t>(implementation));
+    return estimator.estimate(work_of(record));
+  };
+  const Estimate flash = estimate(Implementation::kFlashAttention2);
+  const Estimate fused = estimate(Implementation::kMemoryEfficient);
+  // FlashAttention's chart of the A100, causal, head dimension 128, 2,048 keys: 155 and 82 TFLOP/s.
+  CHECK(fused.median_ns / flash.median_ns == Approx(155.0 / 82).epsilon(0.05));
+  CHECK(fused.high_ns / fused.median_ns == Approx(flash.high_ns / flash.median_ns));
+  CHECK(fused.provenance == Provenance::kExtrapolated);
+}
+
 TEST_CASE("A damaged table is refused, whatever byte it is") {
   const std::string good = table_bytes(products());
   REQUIRE(Opened(good).ok);

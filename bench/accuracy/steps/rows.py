@@ -116,7 +116,9 @@ def fms(row, r):
     accumulate = 2 if orca else 1
     length = nominal or round(seq)
     tokens = batch * (nominal or seq) * accumulate
-    r.program, r.environment = "finetune.py", "fms"
+    # refs/requirements*.txt: transformers 4.45.2 for these two files, 4.48.1 for the first one.
+    older = re.search(r"_(granite|liger)\.csv", row["source"])
+    r.program, r.environment = "finetune.py", "transformers-4.45:fms" if older else "fms"
     r.arguments = ["--model", model, "--batch", batch, "--seq", length, "--checkpoint"]
     if accumulate > 1:
         r.arguments += ["--accumulate", accumulate]

@@ -232,7 +232,7 @@ def main():
             print(f"{r.line}: {r.source}: {r.name}: {verdict}")
         return
     environments = os.environ.get("MAYA_ENVIRONMENTS", os.path.expanduser("~/.cache/maya/environments"))
-    subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38", "fms",
+    subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38", "transformers-4.45", "fms",
                     "litgpt", *(["frameworks"] if a.gpus == "many" else [])], check=True)
     with tempfile.TemporaryDirectory(prefix="maya-steps-") as temporary:
         traces = Traces(os.path.abspath(a.reuse or temporary), os.path.abspath(a.binaries), environments)

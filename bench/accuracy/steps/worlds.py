@@ -37,7 +37,8 @@ def foundry(row, r):
     r.flops = 6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens
     r.peak = "bf16"
     r.cluster = {"h100-sxm": "dgx-h100", "a100-sxm-80": "dgx-a100", "a100-sxm-40": "oci-a100"}[r.device]
-    r.remark = "the model and Composer's FSDP settings written again, torch's FlashAttention 2, AdamW of torch, no data loader"
+    r.remark = "the model and Composer's FSDP settings written again, CUTLASS's attention in place of the first FlashAttention in Triton, " \
+               "AdamW of torch, no data loader"
 
 
 def fms(row, r):
@@ -124,7 +125,7 @@ def vtrain(row, r):
     tokens = micro * accumulate * seq
     r.flops = (6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens) / tensor
     r.peak, r.cluster = "bf16", "dgx-a100"
-    r.remark = "Megatron-LM's layers written again without its fused kernels; memory of the GPUs and their network are not published"
+    r.remark = "Megatron-LM's layers written again, softmax not fused; memory of the GPUs and their network are not published"
 
 
 def qwen3(row, r):

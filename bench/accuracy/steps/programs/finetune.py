@@ -119,7 +119,20 @@ def sharded(model, a):
             if weight.requires_grad:
                 weight.data = weight.data.float()
     return FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=device, mixed_precision=mixed,
-                                    backward_prefetch=BackwardPrefetch.BACKWARD_PRE, limit_all_gathers=True, use_orig_params=False)
+                                    backward_prefetch=BackwardPrefetch.BACKWARD_PRE, limit_all_gathers=True, use_orig_params=True)
+
+
+def attend_without_mask():
+    """GPT-BigCode hands a causal mask to torch's attention, which rules FlashAttention out; the published runs took the flash-attn package,
+    which knows no masks."""
+    import torch.nn.functional as F
+
+    attend = F.scaled_dot_product_attention
+
+    def causal(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **further):
+        return attend(query, key, value, dropout_p=dropout_p, is_causal=True, **further)
+
+    F.scaled_dot_product_attention = causal
 
 
 def main():
@@ -150,6 +163,8 @@ def main():
         model = AutoModelForCausalLM.from_config(config(a.model), torch_dtype=TYPES[a.dtype],
                                                  attn_implementation=a.attention)
     model.config.use_cache = False
+    if MODELS[a.model]["family"] == "gpt_bigcode":
+        attend_without_mask()
     if a.quantize:
         quantize(model, a.quantize, TYPES[a.dtype], TYPES[a.dtype] if a.fsdp else torch.uint8)
         if a.kbit:
@@ -161,7 +176,7 @@ def main():
     if a.foak:
         use_fused_kernels(model, a.foak, a.quantize)
     if a.checkpoint:
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
         model.enable_input_require_grads()
     model.train()
     if a.fsdp:
@@ -169,6 +184,11 @@ def main():
     trained = [w for w in model.parameters() if w.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=2e-5, weight_decay=0.01)
     # Trainer scales losses under fp16 only where the trained weights are in single precision.
+    forward = model
+    if a.amp:  # as accelerate wraps it: logits leave in single precision
+        from accelerate.utils import convert_outputs_to_fp32
+
+        forward = convert_outputs_to_fp32(torch.autocast("cuda", dtype=TYPES[a.amp])(model.__call__))
     scaler = torch.amp.GradScaler("cuda", enabled=a.amp == "float16" and trained[0].dtype == torch.float32)
     tokens = torch.ones(a.batch, a.seq, dtype=torch.int64).pin_memory()
     mask = torch.ones(a.batch, a.seq, dtype=torch.int64)
@@ -181,8 +201,7 @@ def main():
             batch = dict(input_ids=tokens.cuda(non_blocking=True), labels=tokens.cuda(non_blocking=True))
             if a.padded:
                 batch["attention_mask"] = mask.cuda(non_blocking=True)
-            with torch.autocast("cuda", dtype=TYPES[a.amp or "bfloat16"], enabled=a.amp is not None):
-                loss = model(**batch).loss / a.accumulate
+            loss = forward(**batch).loss / a.accumulate
             scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
         if a.fsdp:
