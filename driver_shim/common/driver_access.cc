@@ -13,6 +13,10 @@
 #include <string>
 
 namespace maya::shim {
+
+// Only replaceable libraries have it (make_entry_tables.cc).
+extern EntrySlots entry_slots __attribute__((weak));
+
 namespace {
 
 void print_line(const std::string& line) {
@@ -33,13 +37,7 @@ void* open_driver() {
   return handle;
 }
 
-void* driver_handle() {
-  static void* const handle = open_driver();
-  return handle;
-}
-
-const MayaTable* load_table() {
-  void* handle = driver_handle();
+const MayaTable* load_table(void* handle) {
   if (handle == nullptr) return nullptr;
   using GetExportTable = CUresult (*)(const void**, const CUuuid*);
   const auto get = reinterpret_cast<GetExportTable>(dlsym(handle, "cuGetExportTable"));
@@ -53,10 +51,22 @@ const MayaTable* load_table() {
   return static_cast<const MayaTable*>(table);
 }
 
+void* open_and_register() {
+  void* const handle = open_driver();
+  if (&entry_slots == nullptr) return handle;
+  if (const MayaTable* table = load_table(handle); table != nullptr) table->register_entries(&entry_slots);
+  return handle;
+}
+
+void* driver_handle() {
+  static void* const handle = open_and_register();
+  return handle;
+}
+
 }  // namespace
 
 const MayaTable* driver() {
-  static const MayaTable* const table = load_table();
+  static const MayaTable* const table = load_table(driver_handle());
   return table;
 }
 

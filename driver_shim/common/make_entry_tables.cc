@@ -1,5 +1,5 @@
 // Build tool: turns a library's entries.txt into a linker version script, the bodies of entry points that have no code
-// of their own, and a table of all entry points.
+// of their own, a table of all entry points, and (replaceable libraries) the jumps through which they are reached.
 //
 //   make_entry_tables entries.txt out_dir
 //
@@ -19,6 +19,11 @@
 // A library of another CUDA release is described by what differs: `base = entries.txt` (a file of the same folder, read
 // first), `without = NAME...` (names of the base that it lacks), its own header lines, and lines of names that only it
 // has. A name of both is an error.
+//
+// `replaceable = yes`: the exported form of every hand-written function is a jump through a pointer, which a profiler
+// can turn to a function of its own while the program runs (entry_slots.h). Our functions are then
+// called maya_body_NAME; `renames` is the list for objcopy, which maya_add_shim applies to the objects.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -39,6 +44,7 @@ struct EntryLine {
 
 struct Entries {
   std::string library, node, error_value = "1", error_name = "NOT_SUPPORTED";
+  bool replaceable = false;
   std::vector<EntryLine> lines;
 };
 
@@ -72,6 +78,9 @@ Entries read_entries(const std::string& path) {
         words >> entries.node;
       } else if (first == "unsupported") {
         words >> entries.error_value >> entries.error_name;
+      } else if (first == "replaceable") {
+        words >> second;
+        entries.replaceable = second == "yes";
       } else if (first == "base") {
         words >> second;
         entries = read_entries(path.substr(0, path.rfind('/') + 1) + second);
@@ -102,12 +111,52 @@ Entries read_entries(const std::string& path) {
   return entries;
 }
 
+bool is_hand_written(const EntryLine& entry) {
+  return entry.data.empty() && (entry.status == "emulated" || entry.status == "inert*");
+}
+
+// The exported jumps. In objects, NAME is our function until objcopy has renamed it, and maya_jump_NAME the exported
+// one: see write_renames().
+void write_jumps(const Entries& entries, std::ostream& code) {
+  code << "#include \"driver_shim/common/entry_slots.h\"\n\n";
+  std::vector<std::string> names;
+  for (const EntryLine& entry : entries.lines)
+    if (is_hand_written(entry)) names.push_back(entry.name);
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names)
+    code << "extern \"C\" void maya_jump_" << name << "();\n"
+         << "extern \"C\" __attribute__((visibility(\"hidden\"))) std::atomic<maya::AnyFunction> maya_slot_" << name
+         << ";\nconstinit std::atomic<maya::AnyFunction> maya_slot_" << name << "{&" << name << "};\n"
+         << "asm(MAYA_JUMP(\"" << name << "\"));\n";
+  code << "\nnamespace {\nconst maya::EntrySlot kSlots[] = {\n";
+  for (const std::string& name : names)
+    code << "    {\"" << name << "\", &" << name << ", &maya_slot_" << name << "},\n";
+  code << "};\n}  // namespace\n\nnamespace maya::shim {\nEntrySlots entry_slots = {kLibrary, kSlots, " << names.size()
+       << ", nullptr};\n}  // namespace maya::shim\n";
+}
+
+// All objects depend on it.
+void write_if_changed(const std::string& path, const std::string& text) {
+  std::ifstream old(path);
+  std::ostringstream known;
+  known << old.rdbuf();
+  if (old && known.str() == text) return;
+  std::ofstream out(path);
+  if (!(out << text)) fail("cannot write " + path);
+}
+
+void write_renames(const Entries& entries, std::ostream& renames) {
+  for (const EntryLine& entry : entries.lines)
+    if (is_hand_written(entry))
+      renames << entry.name << " maya_body_" << entry.name << "\nmaya_jump_" << entry.name << " " << entry.name << "\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) fail("usage: make_entry_tables entries.txt out_dir");
   const Entries read = read_entries(argv[1]);
-  const auto& [library, node, error_value, error_name, entries] = read;
+  const auto& [library, node, error_value, error_name, replaceable, entries] = read;
   const std::string directory = std::string(argv[2]) + "/";
 
   std::ofstream map(directory + "exports.map");
@@ -136,8 +185,13 @@ int main(int argc, char** argv) {
     }
   }
   for (const EntryLine& entry : entries)
-    if (entry.data.empty() && (entry.status == "emulated" || entry.status == "inert*"))
-      code << "extern \"C\" void " << entry.name << "();\n";
+    if (is_hand_written(entry)) code << "extern \"C\" void " << entry.name << "();\n";
+  std::ostringstream renames;
+  if (replaceable) {
+    write_jumps(read, code);
+    write_renames(read, renames);
+  }
+  write_if_changed(directory + "renames", renames.str());
   code << "\nnamespace maya::shim {\n\nconst char* const kLibraryName = kLibrary;\nconst EntryPoint kEntryPoints[] = "
           "{\n";
   size_t count = 0;
@@ -147,7 +201,8 @@ int main(int argc, char** argv) {
                          : entry.status == "unsupported" ? "kUnsupported"
                                                          : "kInert";
     code << "    {\"" << entry.name << "\", " << entry.since << ", EntryStatus::" << status
-         << ", reinterpret_cast<void*>(&" << entry.name << ")},\n";
+         << ", reinterpret_cast<void*>(&" << (replaceable && is_hand_written(entry) ? "maya_jump_" : "") << entry.name
+         << ")},\n";
     ++count;
   }
   if (count == 0) code << "    {\"\", 0, EntryStatus::kInert, nullptr},\n";

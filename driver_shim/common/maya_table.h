@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "driver_shim/common/profiler_hooks.h"
 #include "predictor/core/operation.h"
 
 namespace maya {
@@ -134,6 +135,15 @@ struct MayaTable {
   CUresult (*record_timed_operation)(CUstream stream, const OperationRecord* operation, const MemoryRange* writes,
                                      uint32_t write_count, uint64_t entry_ns, void (*rest)(void* argument),
                                      void* argument);
+
+  // Profiling (profiler_hooks.h). Entry points of a library that was loaded, known for ever after; all of them, the
+  // latest first; what the driver tells from now on (null: nothing); contexts and streams that are there now, as they
+  // were told at their creation; the trace's id of a stream, and its context.
+  void (*register_entries)(EntrySlots* slots);
+  const EntrySlots* (*entries)();
+  void (*attach_profiler)(const ProfilerHooks* hooks);
+  void (*each_resource)(void (*visit)(const DeviceResource* resource));
+  CUresult (*stream_id)(CUstream stream, int per_thread, uint32_t* id, CUcontext* context);
 };
 
 }  // namespace maya

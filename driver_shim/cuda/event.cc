@@ -3,9 +3,11 @@
 
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/pending_work.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
+using maya::SynchronizationKind;
 using maya::cuda::Call;
 using maya::cuda::Captures;
 using maya::cuda::enter;
@@ -13,6 +15,7 @@ using maya::cuda::Event;
 using maya::cuda::EventRecordNode;
 using maya::cuda::Needs;
 using maya::cuda::PendingWork;
+using maya::cuda::Profiler;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
 using maya::cuda::WhileCaptured;
@@ -54,6 +57,8 @@ CUresult record(CUevent event_handle, CUstream stream_handle, unsigned int flags
         event->time_ns.store(stream.enqueue(call.driver().virtual_now_ns(), 0, 0), std::memory_order_relaxed);
         event->recorded.store(true, std::memory_order_release);
         PendingWork::event_recorded(event->id, stream);
+        if (Profiler::attached()) [[unlikely]]
+          Profiler::tell_event(stream, event->id, call.driver(), event->time_ns.load(std::memory_order_relaxed));
         Recorder::get().event(Kind::kRecord, event->id, stream.id(), false, 0, 0);
         return CUDA_SUCCESS;
       },
@@ -104,11 +109,12 @@ CUresult cuEventQuery(CUevent handle) {
 CUresult cuEventSynchronize(CUevent handle) {
   return with_event(handle, [](Call& call, Event& event) -> CUresult {
     if (const CUresult status = check_capture(call, event); status != CUDA_SUCCESS) return status;
-    const uint64_t own_ns = PendingWork::wait_event(event.id);
+    uint64_t own_ns = PendingWork::wait_event(event.id);
     const uint64_t waited_ns = event.recorded.load(std::memory_order_acquire)
-                                   ? call.driver().wait_until(event.time_ns.load(std::memory_order_relaxed))
+                                   ? call.driver().wait_until(event.time_ns.load(std::memory_order_relaxed), &own_ns)
                                    : 0;
     Recorder::get().event(Kind::kSynchronize, event.id, 0, false, 0, waited_ns, own_ns);
+    Profiler::tell_wait(SynchronizationKind::kEventSynchronize, *event.context, nullptr, event.id, waited_ns);
     return CUDA_SUCCESS;
   });
 }

@@ -13,6 +13,7 @@
 #include "driver_shim/cuda/launch.h"
 #include "driver_shim/cuda/operation.h"
 #include "driver_shim/cuda/pending_work.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
@@ -80,6 +81,7 @@ uint32_t communicator(uint32_t id, uint64_t unique, uint32_t rank, uint32_t rank
 }
 
 void range(int kind, const char* text, const char* domain, uint64_t id) {
+  Profiler::tell_range(kind, text == nullptr ? "" : text, domain == nullptr ? "" : domain, id);
   enter(Needs::kInitialized, [&](Call&) {
     Recorder::get().range(kind, text == nullptr ? "" : text, domain == nullptr ? "" : domain, id);
     return CUDA_SUCCESS;
@@ -195,6 +197,11 @@ constexpr MayaTable kTable = {
     .capture_operation = &capture_operation,
     .now_ns = &trace::now_ns,
     .record_timed_operation = &record_timed_operation,
+    .register_entries = &Profiler::register_entries,
+    .entries = &Profiler::entries,
+    .attach_profiler = &Profiler::attach,
+    .each_resource = &Profiler::each_resource,
+    .stream_id = &Profiler::stream_id,
 };
 
 // NVIDIA's runtime asks for its own table first thing and cannot go on without it: says so once, naming the object that

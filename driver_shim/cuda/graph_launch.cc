@@ -11,6 +11,7 @@
 #include "driver_shim/cuda/graph_memory.h"
 #include "driver_shim/cuda/operation.h"
 #include "driver_shim/cuda/pending_work.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "driver_shim/cuda/stream_memory_operation.h"
@@ -33,6 +34,7 @@ class Replay {
         stream_(stream),
         writer_(Recorder::writer()),
         recorder_(Recorder::get()),
+        graph_(graph.id),
         entry_ns_(entry_ns),
         start_ns_(start_ns),
         packets_left_(graph.plan.packets) {
@@ -61,6 +63,7 @@ class Replay {
   CUresult operator()(const KernelNode& node) {
     const Kernel* kernel = resolve_kernel(node.handle);
     if (kernel != nullptr) device::apply_effects(*kernel->behavior, node.launch, call_.memory());
+    if (kernel != nullptr && Profiler::attached()) Profiler::tell_launch(place(), *kernel, node.launch);
     if (writer_ != nullptr) writer_->launch(step_->trace_id, stream_id(), next_time());
     return CUDA_SUCCESS;
   }
@@ -68,6 +71,7 @@ class Replay {
     if (node.replayed != nullptr) node.replayed->replay(node.replayed->argument, reinterpret_cast<CUstream>(&stream_));
     for (const MemoryRange& range : node.writes) call_.memory().make_unknown(range.address, range.bytes);
     write_operation(step_->trace_id, group_of(node), stream_id(), next_time());
+    if (Profiler::attached()) Profiler::tell_operation(place(), node.record);
     return CUDA_SUCCESS;
   }
   CUresult operator()(const CopyNode& node) {
@@ -75,12 +79,14 @@ class Replay {
     const CopyWork& copy = step_->copy;
     recorder_.copy(static_cast<int>(copy.kind), copy.bytes, true, copy.pageable, copy.rows, stream_id(), next_time(), 0,
                    0);
+    if (Profiler::attached()) Profiler::tell_copy(place(), copy, true);
     return status;
   }
   CUresult operator()(const FillNode& node) {
     const CUresult status = fill_memory(call_.memory(), node.parameters);
     recorder_.fill(step_->fill_bytes, node.parameters.value, node.parameters.elementSize, true, node.parameters.height,
                    stream_id(), next_time(), 0);
+    if (Profiler::attached()) Profiler::tell_fill(place(), step_->fill_bytes, node.parameters.value, true);
     return status;
   }
   CUresult operator()(const HostNode& node) {
@@ -124,6 +130,11 @@ class Replay {
  private:
   uint32_t stream_id(uint32_t lane) const { return lane == 0 ? stream_.id() : plan_.lane_streams[lane - 1]; }
   uint32_t stream_id() const { return stream_id(step_->lane); }
+  WorkPlace place() const {
+    const uint64_t end_ns = start_ns_ + extra_ns_ + step_->end_ns;
+    return {call_.driver(), *stream_.context(), stream_id(),       end_ns, step_->end_ns - step_->start_ns, entry_ns_,
+            graph_,         step_->node->id,    stream_.priority()};
+  }
   void event(uint32_t kind, uint32_t id, uint32_t lane) {
     recorder_.event(static_cast<int>(kind), id, stream_id(lane), false, 0, 0, 0, next_time());
   }
@@ -142,6 +153,7 @@ class Replay {
   Stream& stream_;
   trace::Writer* const writer_;
   Recorder& recorder_;
+  const uint32_t graph_;
   const uint64_t entry_ns_, start_ns_;
   const GraphStep* step_ = nullptr;
   uint32_t packets_left_;
@@ -171,6 +183,8 @@ CUresult launch_graph(Call& call, ExecutableGraph& graph, Stream& stream, uint64
   const uint64_t end_ns = stream.enqueue(earliest_ns, graph.plan.span_ns, driver.queued_gap_ns());
   Replay replay(call, graph, stream, entry_ns, end_ns - graph.plan.span_ns);
   const CUresult result = replay.run();
+  Profiler::tell_graph({driver, *stream.context(), stream.id(), end_ns + replay.extra_ns(),
+                        graph.plan.span_ns + replay.extra_ns(), entry_ns, graph.id, 0, stream.priority()});
   if (replay.extra_ns() != 0) stream.enqueue(end_ns, replay.extra_ns(), 0);
   return result;
 }

@@ -8,6 +8,7 @@
 #include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/graph_parameters.h"
 #include "driver_shim/cuda/launch_cache.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "predictor/core/estimate.h"
@@ -170,6 +171,10 @@ CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream 
   const uint64_t end_ns = stream->enqueue(driver->to_virtual_ns(entry_ns) + driver->launch_latency_ns(),
                                           entry.duration_ns, driver->queued_gap_ns());
   if (events.count != 0) record_events(*driver, events, end_ns);
+  if (Profiler::attached()) [[unlikely]]
+    Profiler::tell_launch(
+        {*driver, context, stream->id(), end_ns, entry.duration_ns, entry_ns, 0, 0, stream->priority()}, *kernel,
+        launch);
   if (thread->settling_ns != settled_ns) [[unlikely]]
     Recorder::get().timed_launch(entry.configuration, stream->id(), entry_ns, thread->settling_ns - settled_ns);
   else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)

@@ -8,6 +8,7 @@
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/device_time.h"
 #include "driver_shim/cuda/operation_cache.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "predictor/core/estimate.h"
@@ -149,8 +150,13 @@ CUresult record_timed_operation(CUstream handle, const OperationRecord* operatio
         const OperationCache::Entry& entry =
             look_up(call.thread(), call.driver().estimator(stream.context()->device), *operation);
         for (uint32_t i = 0; i < write_count; ++i) call.memory().make_unknown(writes[i].address, writes[i].bytes);
-        stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
-                       call.driver().queued_gap_ns());
+        const uint64_t end_ns =
+            stream.enqueue(call.driver().to_virtual_ns(entry_ns) + call.driver().launch_latency_ns(), entry.duration_ns,
+                           call.driver().queued_gap_ns());
+        if (Profiler::attached()) [[unlikely]]
+          Profiler::tell_operation({call.driver(), *stream.context(), stream.id(), end_ns, entry.duration_ns, entry_ns,
+                                    0, 0, stream.priority()},
+                                   *operation);
         if (rest != nullptr) {
           // `rest` may put other work on the stream, or let the entry's place in the cache be used for another.
           const uint32_t id = entry.id, stream_id = stream.id();

@@ -7,6 +7,7 @@
 
 #include "driver_shim/cuda/driver.h"
 #include "driver_shim/cuda/fork_guard.h"
+#include "driver_shim/cuda/profiler.h"
 
 namespace maya::cuda {
 namespace {
@@ -69,6 +70,7 @@ uint32_t Recorder::string_id(std::string_view text) {
 
 void Recorder::allocation(const device::Allocation& allocation) {
   using F = fields::Allocation;
+  Profiler::tell_memory(allocation, false);
   write(writer(), Packet::kAllocation, [&](Encoder& body) {
     body.integer(F::kKind, static_cast<uint32_t>(allocation.kind));
     body.integer(F::kAddress, allocation.base);
@@ -81,6 +83,7 @@ void Recorder::allocation(const device::Allocation& allocation) {
 
 void Recorder::free(const device::Allocation& allocation) {
   using F = fields::Free;
+  Profiler::tell_memory(allocation, true);
   write(writer(), Packet::kFree, [&](Encoder& body) {
     body.integer(F::kKind, static_cast<uint32_t>(allocation.kind));
     body.integer(F::kAddress, allocation.base);

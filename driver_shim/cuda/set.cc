@@ -5,6 +5,7 @@
 #include "driver_shim/common/api.h"
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/fill.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "predictor/core/estimate.h"
@@ -28,12 +29,16 @@ CUresult fill(const CUDA_MEMSET_NODE_PARAMS& request, CUstream handle, bool asyn
         size_t runs = 1;
         if (const CUresult status = fill_memory(call.memory(), request, &runs); status != CUDA_SUCCESS) return status;
         const uint64_t bytes = request.width * request.elementSize * request.height;
-        const uint64_t own_ns = maya::trace::now_ns() - entry_ns;
+        uint64_t own_ns = maya::trace::now_ns() - entry_ns;
         const maya::Estimate estimate = call.driver().estimator(stream.context()->device).estimate_fill(bytes);
         const uint64_t end_ns =
             stream.enqueue(call.driver().to_virtual_ns(entry_ns), static_cast<uint64_t>(estimate.median_ns), 0);
         const bool waits = !asynchronous && !call.memory().in_device_range(request.dst);
-        if (waits) call.driver().wait_until(end_ns);
+        if (Profiler::attached()) [[unlikely]]
+          Profiler::tell_fill({call.driver(), *stream.context(), stream.id(), end_ns,
+                               static_cast<uint64_t>(estimate.median_ns), entry_ns, 0, 0, stream.priority()},
+                              bytes, request.value, asynchronous);
+        if (waits) call.driver().wait_until(end_ns, &own_ns);
         Recorder::get().fill(bytes, request.value, request.elementSize, !waits, runs, stream.id(), entry_ns, own_ns);
         return CUDA_SUCCESS;
       },

@@ -6,6 +6,7 @@
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/pending_work.h"
+#include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 
@@ -15,6 +16,7 @@ using maya::cuda::enter;
 using maya::cuda::EventWaitNode;
 using maya::cuda::Needs;
 using maya::cuda::PendingWork;
+using maya::cuda::Profiler;
 using maya::cuda::Recorder;
 using maya::cuda::Stream;
 using maya::cuda::WhileCaptured;
@@ -45,6 +47,8 @@ CUresult wait_for_event(CUstream handle, CUevent event_handle, unsigned int flag
         if (event->recorded.load(std::memory_order_acquire))
           stream.wait_until(event->time_ns.load(std::memory_order_relaxed));
         PendingWork::stream_waits(stream, event->id);
+        if (Profiler::attached()) [[unlikely]]
+          Profiler::tell_wait(maya::SynchronizationKind::kStreamWaitEvent, *stream.context(), &stream, event->id, 0);
         Recorder::get().event(maya::trace::fields::EventCallCall::kWait, event->id, stream.id(), false, 0, 0);
         return CUDA_SUCCESS;
       },
@@ -63,10 +67,11 @@ CUresult query(CUstream handle, bool per_thread) {
 
 CUresult synchronize(CUstream handle, bool per_thread) {
   return with_stream(handle, per_thread, true, [](Call& call, Stream& stream) {
-    const uint64_t own_ns = PendingWork::wait_stream(stream);
-    const uint64_t waited_ns = call.driver().wait_until(stream.ready_ns());
+    uint64_t own_ns = PendingWork::wait_stream(stream);
+    const uint64_t waited_ns = call.driver().wait_until(stream.ready_ns(), &own_ns);
     Recorder::get().synchronization(Scope::kStream, stream.id(), false, static_cast<uint32_t>(stream.context()->device),
                                     waited_ns, own_ns);
+    Profiler::tell_wait(maya::SynchronizationKind::kStreamSynchronize, *stream.context(), &stream, 0, waited_ns);
     return CUDA_SUCCESS;
   });
 }

@@ -41,6 +41,7 @@ struct CopyWork {
   uint64_t bytes = 0;
   uint64_t rows = 1;
   bool pageable = false;
+  int32_t source_device = -1, destination_device = -1;  // kPeer
 };
 // Kind and pageability of a copy between two places. Looks up devices only where there are several.
 CopyWork describe_copy(Driver& driver, const Place& destination, const Place& source, uint64_t bytes);
