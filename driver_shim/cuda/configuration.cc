@@ -124,6 +124,11 @@ Configuration read_configuration() {
     refuse(result, "MAYA_TWINS", text, "0 or 1");
   if (const auto text = variable("MAYA_CPU_SCALE"); !text.empty() && !parse_scale(text, &result.cpu_scale))
     refuse(result, "MAYA_CPU_SCALE", text, "0.01 to 100");
+  if (const auto text = variable("MAYA_GRAPH_ITERATIONS"); !text.empty()) {
+    int iterations = 1;
+    if (!parse_integer(text, 0, 1 << 20, &iterations)) refuse(result, "MAYA_GRAPH_ITERATIONS", text, "0 to 1048576");
+    result.graph_iterations = static_cast<uint32_t>(iterations);
+  }
   // These belong to the launcher, so nonsense in them is not ours to refuse.
   parse_integer(variable("RANK"), 0, 1 << 30, &result.rank);
   parse_integer(variable("WORLD_SIZE"), 1, 1 << 30, &result.world_size);

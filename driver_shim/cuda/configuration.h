@@ -27,6 +27,7 @@ struct Configuration {
   int gpus_per_node = 0;                           // MAYA_GPUS_PER_NODE, else LOCAL_WORLD_SIZE; 0: not known
   bool twins = false;                              // MAYA_TWINS: the other ranks of the world are absent
   double cpu_scale = 0;                            // MAYA_CPU_SCALE; 0: not given
+  uint32_t graph_iterations = 1;                   // MAYA_GRAPH_ITERATIONS: of loops in graphs (graph_conditional.h)
   int rank = -1;                                   // RANK
   int world_size = -1;                             // WORLD_SIZE
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "driver_shim/cuda/graph_conditional.h"
 #include "driver_shim/cuda/graph_memory.h"
 
 namespace maya::cuda {
@@ -57,18 +58,26 @@ Graph::Graph() : id(next_graph_id.fetch_add(1, std::memory_order_relaxed)) {}
 
 Graph::~Graph() {
   for (GraphNode* node : nodes) {
-    if (const ChildNode* child = std::get_if<ChildNode>(&node->work); child != nullptr) destroy_graph(*child->graph);
+    for (Graph* owned : owned_graphs(node->work)) destroy_graph(*owned);
     graph_nodes().destroy(node);
   }
+  forget_conditionals(*this);
   for (const auto& [object, count] : user_objects) release_user_object(object, count);
+}
+
+std::span<Graph* const> owned_graphs(const NodeWork& work) {
+  if (const auto* child = std::get_if<ChildNode>(&work); child != nullptr) return {&child->graph, 1};
+  if (const auto* conditional = std::get_if<ConditionalNode>(&work); conditional != nullptr) return conditional->bodies;
+  return {};
 }
 
 CUgraphNodeType type_of(const NodeWork& work) {
   constexpr CUgraphNodeType kTypes[] = {
-      CU_GRAPH_NODE_TYPE_EMPTY,     CU_GRAPH_NODE_TYPE_KERNEL,       CU_GRAPH_NODE_TYPE_KERNEL,
-      CU_GRAPH_NODE_TYPE_MEMCPY,    CU_GRAPH_NODE_TYPE_MEMSET,       CU_GRAPH_NODE_TYPE_HOST,
-      CU_GRAPH_NODE_TYPE_GRAPH,     CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT,
-      CU_GRAPH_NODE_TYPE_MEM_ALLOC, CU_GRAPH_NODE_TYPE_MEM_FREE,     CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+      CU_GRAPH_NODE_TYPE_EMPTY,       CU_GRAPH_NODE_TYPE_KERNEL,      CU_GRAPH_NODE_TYPE_KERNEL,
+      CU_GRAPH_NODE_TYPE_MEMCPY,      CU_GRAPH_NODE_TYPE_MEMSET,      CU_GRAPH_NODE_TYPE_HOST,
+      CU_GRAPH_NODE_TYPE_GRAPH,       CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+      CU_GRAPH_NODE_TYPE_WAIT_EVENT,  CU_GRAPH_NODE_TYPE_MEM_ALLOC,   CU_GRAPH_NODE_TYPE_MEM_FREE,
+      CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
   static_assert(std::size(kTypes) == std::variant_size_v<NodeWork>);
   return kTypes[work.index()];
 }
@@ -89,8 +98,8 @@ void add_edge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
 
 CUresult add_node(Graph& graph, std::vector<GraphEdge> dependencies, NodeWork work, Context* context, GraphNode** out) {
   const bool memory = std::holds_alternative<AllocationNode>(work) || std::holds_alternative<FreeNode>(work);
-  const ChildNode* child = std::get_if<ChildNode>(&work);
-  Graph* owned = child != nullptr ? child->graph : nullptr;
+  const std::span<Graph* const> given = owned_graphs(work);
+  const std::vector<Graph*> owned(given.begin(), given.end());
   GraphNode* made = nullptr;
   try {
     made = graph_nodes().create(&graph, graph.next_local_id, std::move(work), context);
@@ -100,16 +109,16 @@ CUresult add_node(Graph& graph, std::vector<GraphEdge> dependencies, NodeWork wo
     }
   } catch (const std::bad_alloc&) {
     if (made != nullptr) {
-      remove_node(*made);  // with its child
+      remove_node(*made);  // with what it owns
       throw;
     }
   }
   if (made == nullptr) {
-    if (owned != nullptr) destroy_graph(*owned);
+    for (Graph* graph_of_node : owned) destroy_graph(*graph_of_node);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   ++graph.next_local_id;
-  if (owned != nullptr) owned->parent = made;
+  for (Graph* graph_of_node : owned) graph_of_node->parent = made;
   if (memory) graph.has_memory_nodes = true;
   *out = made;
   return CUDA_SUCCESS;
@@ -150,9 +159,31 @@ void remove_node(GraphNode& node) {
   for (GraphNode* to : node.dependents)
     std::erase_if(to->dependencies, [&](const GraphEdge& edge) { return edge.from == &node; });
   std::erase(node.graph->nodes, &node);
-  if (const ChildNode* child = std::get_if<ChildNode>(&node.work); child != nullptr) destroy_graph(*child->graph);
+  for (Graph* owned : owned_graphs(node.work)) destroy_graph(*owned);
   graph_nodes().destroy(&node);
 }
+
+namespace {
+
+// The node's own copies in place of the bodies that it was copied with. False, and none: too many graphs.
+bool clone_bodies(ConditionalNode& node) {
+  std::vector<Graph*> copies;
+  auto array = std::make_shared<std::vector<CUgraph>>();
+  for (const Graph* body : node.bodies) {
+    Graph* copy = clone_graph(*body);
+    if (copy == nullptr) {
+      for (Graph* made : copies) destroy_graph(*made);
+      return false;
+    }
+    copies.push_back(copy);
+    array->push_back(handle_of(copy));
+  }
+  node.bodies = std::move(copies);
+  node.array = std::move(array);
+  return true;
+}
+
+}  // namespace
 
 Graph* clone_graph(const Graph& graph) {
   OwnedGraph made(graphs().create());
@@ -166,6 +197,8 @@ Graph* clone_graph(const Graph& graph) {
       child->graph = clone_graph(*child->graph);
       if (child->graph == nullptr) return nullptr;
     }
+    if (ConditionalNode* conditional = std::get_if<ConditionalNode>(&work); conditional != nullptr)
+      if (!clone_bodies(*conditional)) return nullptr;
     GraphNode* copy = nullptr;
     if (add_node(*made, {}, std::move(work), node->context, &copy) != CUDA_SUCCESS) return nullptr;
     copy->original = node->id;
@@ -185,8 +218,17 @@ void destroy_graph(Graph& graph) { graphs().destroy(&graph); }
 bool has_memory_nodes(const Graph& graph) {
   if (graph.has_memory_nodes) return true;
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
-    const ChildNode* child = std::get_if<ChildNode>(&node->work);
-    return child != nullptr && has_memory_nodes(*child->graph);
+    const std::span<Graph* const> owned = owned_graphs(node->work);
+    return std::any_of(owned.begin(), owned.end(), [](const Graph* inner) { return has_memory_nodes(*inner); });
+  });
+}
+
+bool is_exclusive(const Graph& graph) {
+  if (graph.has_memory_nodes) return true;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
+    if (std::holds_alternative<ConditionalNode>(node->work)) return true;
+    const std::span<Graph* const> owned = owned_graphs(node->work);
+    return std::any_of(owned.begin(), owned.end(), [](const Graph* inner) { return is_exclusive(*inner); });
   });
 }
 

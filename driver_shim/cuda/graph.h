@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -86,6 +87,20 @@ struct HostNode {
 struct ChildNode {
   Graph* graph = nullptr;  // owned by the node
 };
+// What a conditional handle stands for.
+struct Conditional {
+  uint32_t graph;    // id of the graph that it was made for
+  Context* context;  // of it, its node and its bodies
+  unsigned int default_value;
+  bool assign_default;  // at every launch
+};
+struct ConditionalNode {
+  CUgraphConditionalHandle handle = 0;
+  std::shared_ptr<const Conditional> conditional;
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  std::vector<Graph*> bodies;                         // owned by the node
+  std::shared_ptr<const std::vector<CUgraph>> array;  // of their handles, for the program
+};
 struct EventRecordNode {
   CUevent event = nullptr;
 };
@@ -106,8 +121,12 @@ struct MemoryOperationNode {
   CUcontext context = nullptr;
   unsigned int flags = 0;
 };
-using NodeWork = std::variant<EmptyNode, KernelNode, OperationNode, CopyNode, FillNode, HostNode, ChildNode,
-                              EventRecordNode, EventWaitNode, AllocationNode, FreeNode, MemoryOperationNode>;
+using NodeWork =
+    std::variant<EmptyNode, KernelNode, OperationNode, CopyNode, FillNode, HostNode, ChildNode, ConditionalNode,
+                 EventRecordNode, EventWaitNode, AllocationNode, FreeNode, MemoryOperationNode>;
+
+// Graphs that belong to a node: the child of a child graph node, the bodies of a conditional one.
+std::span<Graph* const> owned_graphs(const NodeWork& work);
 
 struct GraphEdge {
   GraphNode* from;
@@ -138,7 +157,7 @@ struct Graph {
   std::vector<GraphNode*> nodes;  // in order of creation; owned
   uint32_t next_local_id = 0;
   uint64_t original = 0;                                        // id of the graph that this is a clone of, 0: none
-  GraphNode* parent = nullptr;                                  // child graph node that owns this graph
+  GraphNode* parent = nullptr;                                  // node that owns this graph
   uint32_t captures = 0;                                        // capture sequences that put nodes here
   bool has_memory_nodes = false;                                // of its own
   uint32_t executables = 0;                                     // living executable graphs made from it
@@ -178,7 +197,10 @@ struct GraphDeleter {
   void operator()(Graph* graph) const { destroy_graph(*graph); }
 };
 using OwnedGraph = std::unique_ptr<Graph, GraphDeleter>;
-bool has_memory_nodes(const Graph& graph);  // child graphs included
+bool has_memory_nodes(const Graph& graph);  // graphs in it included
+// Graphs with memory or conditional nodes cannot be cloned or copied into others, and have one executable graph at
+// most.
+bool is_exclusive(const Graph& graph);
 
 // User objects (user_object.cc): references that graphs hold.
 CUresult retain_user_object(CUuserObject object, uint32_t count);

@@ -31,6 +31,8 @@ const char* name_of(const GraphNode& node) {
       return "MEM_ALLOC";
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
       return "MEM_FREE";
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return "CONDITIONAL";
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return "BATCH_MEM_OP";
     default:
@@ -46,6 +48,10 @@ std::string detail_of(const GraphNode& node) {
   if (const auto* copy = std::get_if<CopyNode>(&node.work); copy != nullptr)
     return std::string(copy->from.start.on_device ? "Device" : "Host") + " to " +
            (copy->to.start.on_device ? "Device" : "Host") + ", " + std::to_string(copy->extent.width_bytes) + " bytes";
+  if (const auto* conditional = std::get_if<ConditionalNode>(&node.work); conditional != nullptr)
+    return conditional->type == CU_GRAPH_COND_TYPE_IF      ? "IF"
+           : conditional->type == CU_GRAPH_COND_TYPE_WHILE ? "WHILE"
+                                                           : "SWITCH";
   return "";
 }
 
@@ -60,7 +66,7 @@ void print(const Graph& graph, bool handles, std::string* out) {
     if (const std::string detail = detail_of(*node); !detail.empty()) *out += "\\n" + detail;
     if (handles) *out += "\\n" + std::to_string(reinterpret_cast<uintptr_t>(node));
     *out += "\" shape=\"box\"];\n";
-    if (const auto* child = std::get_if<ChildNode>(&node->work); child != nullptr) print(*child->graph, handles, out);
+    for (const Graph* owned : owned_graphs(node->work)) print(*owned, handles, out);
   }
   for (const GraphNode* node : graph.nodes)
     for (const GraphEdge& edge : node->dependencies) *out += dot_name(*edge.from) + " -> " + dot_name(*node) + ";\n";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "driver_shim/cuda/graph_conditional.h"
 #include "driver_shim/cuda/graph_exec.h"
 
 namespace maya::cuda {
@@ -42,8 +43,8 @@ CUgraphInstantiateResult check_device_launch(const Graph& graph, const GraphNode
 GraphNode* source_of(const Graph& graph, const GraphNode& copy) {
   for (GraphNode* node : graph.nodes) {
     if (node->id == copy.original) return node;
-    if (const auto* child = std::get_if<ChildNode>(&node->work); child != nullptr)
-      if (GraphNode* found = source_of(*child->graph, copy); found != nullptr) return found;
+    for (const Graph* owned : owned_graphs(node->work))
+      if (GraphNode* found = source_of(*owned, copy); found != nullptr) return found;
   }
   return nullptr;
 }
@@ -61,7 +62,7 @@ CUresult instantiate(Call& call, CUgraph handle, uint64_t flags, CUgraphExec* ou
   if (graph == nullptr || out == nullptr || (flags & ~kFlags) != 0 || (flags & kBoth) == kBoth)
     return CUDA_ERROR_INVALID_VALUE;
   // A graph that is still being captured into, a child that its parent owns, or one whose memory is spoken for.
-  if (graph->captures != 0 || graph->parent != nullptr || (has_memory_nodes(*graph) && graph->executables != 0))
+  if (graph->captures != 0 || graph->parent != nullptr || (is_exclusive(*graph) && graph->executables != 0))
     return CUDA_ERROR_INVALID_VALUE;
   const GraphNode* failed = nullptr;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
@@ -71,6 +72,10 @@ CUresult instantiate(Call& call, CUgraph handle, uint64_t flags, CUgraphExec* ou
     if (outcome->result != CUDA_GRAPH_INSTANTIATE_SUCCESS) return CUDA_ERROR_NOT_SUPPORTED;
     outcome->result = CUDA_GRAPH_INSTANTIATE_ERROR;
     if (!has_work) return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (const CUresult status = check_conditionals(*graph, &outcome->result, &failed); status != CUDA_SUCCESS) {
+    outcome->failed = const_cast<GraphNode*>(failed);
+    return status;
   }
   OwnedGraph copy(clone_graph(*graph));
   if (copy == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -156,8 +161,8 @@ ExecutableGraph::~ExecutableGraph() {
 GraphNode* find_copy(const Graph& graph, const GraphNode& node) {
   for (GraphNode* copy : graph.nodes) {
     if (copy->original == node.id) return copy;
-    if (const auto* child = std::get_if<ChildNode>(&copy->work); child != nullptr)
-      if (GraphNode* found = find_copy(*child->graph, node); found != nullptr) return found;
+    for (const Graph* owned : owned_graphs(copy->work))
+      if (GraphNode* found = find_copy(*owned, node); found != nullptr) return found;
   }
   return nullptr;
 }

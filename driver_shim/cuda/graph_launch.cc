@@ -126,6 +126,7 @@ class Replay {
   CUresult operator()(const MemoryOperationNode& node) { return run_memory_operations(call_, node.operations); }
   CUresult operator()(const EmptyNode&) { return CUDA_SUCCESS; }
   CUresult operator()(const ChildNode&) { return CUDA_SUCCESS; }
+  CUresult operator()(const ConditionalNode&) { return CUDA_SUCCESS; }
 
  private:
   uint32_t stream_id(uint32_t lane) const { return lane == 0 ? stream_.id() : plan_.lane_streams[lane - 1]; }
@@ -202,8 +203,7 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle, bool per_thread) {
         if (stream.capture() != nullptr) {
           ChildNode child{clone_graph(*graph->graph)};
           if (child.graph == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-          const CUresult status =
-              has_memory_nodes(*child.graph) ? Captures::refuse(stream) : Captures::add(stream, child);
+          const CUresult status = is_exclusive(*child.graph) ? Captures::refuse(stream) : Captures::add(stream, child);
           if (status != CUDA_SUCCESS) destroy_graph(*child.graph);
           return status;
         }

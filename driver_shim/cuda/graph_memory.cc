@@ -44,8 +44,7 @@ template <typename Visit>
 void visit_allocations(const Graph& graph, const Visit& visit) {
   for (const GraphNode* node : graph.nodes) {
     if (const auto* allocation = std::get_if<AllocationNode>(&node->work); allocation != nullptr) visit(*allocation);
-    if (const auto* child = std::get_if<ChildNode>(&node->work); child != nullptr)
-      visit_allocations(*child->graph, visit);
+    for (const Graph* owned : owned_graphs(node->work)) visit_allocations(*owned, visit);
   }
 }
 

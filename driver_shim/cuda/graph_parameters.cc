@@ -5,6 +5,7 @@
 
 #include "driver_shim/common/entry_table.h"
 #include "driver_shim/cuda/fill.h"
+#include "driver_shim/cuda/graph_conditional.h"
 #include "driver_shim/cuda/launch.h"
 #include "driver_shim/cuda/stream_memory_operation.h"
 
@@ -151,7 +152,7 @@ CUresult make_child_node(Graph& parent, CUgraph handle, CUgraphChildGraphNodeOwn
     out->graph = child;
     return CUDA_SUCCESS;
   }
-  if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE || has_memory_nodes(*child)) return CUDA_ERROR_INVALID_VALUE;
+  if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE || is_exclusive(*child)) return CUDA_ERROR_INVALID_VALUE;
   out->graph = clone_graph(*child);
   return out->graph != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -232,9 +233,10 @@ CUresult make_node_work(Call& call, Graph& graph, const std::vector<GraphEdge>& 
       const CUDA_BATCH_MEM_OP_NODE_PARAMS wanted{p->memOp.ctx, p->memOp.count, p->memOp.paramArray, p->memOp.flags};
       return keep(make_memory_operation_node(call, wanted, &work, context), work);
     }
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-      shim::report_unsupported(shim::kLibraryName, "conditional graph nodes", "CUDA_ERROR_NOT_SUPPORTED");
-      return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
+      ConditionalNode work;
+      return keep(make_conditional_node(call, graph, &p->conditional, &work, context), work);
+    }
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       shim::report_unsupported(shim::kLibraryName, "external semaphore graph nodes", "CUDA_ERROR_NOT_SUPPORTED");
@@ -245,7 +247,7 @@ CUresult make_node_work(Call& call, Graph& graph, const std::vector<GraphEdge>& 
 
 CUresult replace_work(Call& call, GraphNode& node, CUgraphNodeParams* p) {
   if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || p->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
-      p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+      p->type == CU_GRAPH_NODE_TYPE_GRAPH || p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
     return CUDA_ERROR_NOT_SUPPORTED;
   NodeWork made;
   Context* context = node.context;
@@ -290,6 +292,11 @@ struct Describe {
   }
   CUresult operator()(const ChildNode& work) const {
     out.graph = {handle_of(work.graph), CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID};
+    return CUDA_SUCCESS;
+  }
+  CUresult operator()(const ConditionalNode& work) const {
+    out.conditional = {work.handle, work.type, static_cast<unsigned int>(work.bodies.size()),
+                       const_cast<CUgraph*>(work.array->data()), context_handle(node)};
     return CUDA_SUCCESS;
   }
   CUresult operator()(const EventRecordNode& work) const {

@@ -27,11 +27,11 @@ CUresult captured_kernel(const Kernel& kernel, const device::Launch& launch, con
 
 CUDA_KERNEL_NODE_PARAMS describe_kernel(const GraphNode& node);
 
-// The work of a CUgraphNodeParams of any type; writes its out parameters. CUDA_ERROR_NOT_SUPPORTED for conditional and
-// external semaphore nodes.
+// The work of a CUgraphNodeParams of any type; writes its out parameters. CUDA_ERROR_NOT_SUPPORTED for external
+// semaphore nodes.
 CUresult make_node_work(Call& call, Graph& graph, const std::vector<GraphEdge>& dependencies,
                         CUgraphNodeParams* parameters, NodeWork* out, Context** context);
-// Gives a node new parameters of its own type. CUDA_ERROR_NOT_SUPPORTED for memory and child graph nodes.
+// Gives a node new parameters of its own type. CUDA_ERROR_NOT_SUPPORTED for memory, child graph and conditional nodes.
 CUresult replace_work(Call& call, GraphNode& node, CUgraphNodeParams* parameters);
 CUresult describe_node(const GraphNode& node, CUgraphNodeParams* out);
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "driver_shim/cuda/device_time.h"
+#include "driver_shim/cuda/graph_conditional.h"
 #include "driver_shim/cuda/graph_exec.h"
 #include "driver_shim/cuda/launch.h"
 #include "driver_shim/cuda/operation.h"
@@ -19,9 +20,12 @@ constexpr uint64_t kNodeGap_ns = 1'140;
 
 using Indices = std::vector<uint32_t>;
 
-// All nodes of a graph and its child graphs as one flat list, child graph nodes replaced by what is in them.
+// All nodes of a graph and the graphs in it as one flat list: child graph nodes are replaced by what is in them,
+// conditional nodes by the bodies that run.
 class Flat {
  public:
+  explicit Flat(const Graph& root) : root_(root) {}
+
   // Indices of the nodes without dependents; false: a circle.
   bool add(const Graph& graph, const Indices& before, Indices* sinks, const GraphNode** failed) {
     std::unordered_map<const GraphNode*, uint32_t> index;
@@ -44,8 +48,12 @@ class Flat {
         dependencies.insert(dependencies.end(), ends[from].begin(), ends[from].end());
       std::sort(dependencies.begin(), dependencies.end());
       dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
-      if (const ChildNode* child = std::get_if<ChildNode>(&node.work); child != nullptr) {
-        if (!add(*child->graph, dependencies, &ends[i], failed)) return false;
+      if (has_inside(node)) {
+        for (const Graph* next : inside(node)) {  // one after another
+          ends[i].clear();
+          if (!add(*next, dependencies, &ends[i], failed)) return false;
+          if (!ends[i].empty()) dependencies = ends[i];
+        }
         if (ends[i].empty()) ends[i] = dependencies;
       } else {
         ends[i].push_back(static_cast<uint32_t>(nodes_.size()));
@@ -60,6 +68,18 @@ class Flat {
   std::vector<device::ScheduledWork>& work() { return work_; }
 
  private:
+  static bool has_inside(const GraphNode& node) {
+    return std::holds_alternative<ChildNode>(node.work) || std::holds_alternative<ConditionalNode>(node.work);
+  }
+  std::vector<const Graph*> inside(const GraphNode& node) const {
+    if (const auto* child = std::get_if<ChildNode>(&node.work); child != nullptr) return {child->graph};
+    std::vector<const Graph*> run;
+    if (const auto* conditional = std::get_if<ConditionalNode>(&node.work); conditional != nullptr)
+      for (const uint32_t body : bodies_to_run(root_, *conditional)) run.push_back(conditional->bodies[body]);
+    return run;
+  }
+
+  const Graph& root_;
   std::vector<const GraphNode*> nodes_;
   std::vector<device::ScheduledWork> work_;
 };
@@ -129,7 +149,7 @@ void describe_lanes(Driver& driver, const ExecutableGraph& graph, uint32_t lanes
 }  // namespace
 
 CUresult make_plan(Driver& driver, ExecutableGraph& graph, const GraphNode** failed) {
-  Flat flat;
+  Flat flat(*graph.graph);
   Indices sinks;
   *failed = nullptr;
   if (!flat.add(*graph.graph, {}, &sinks, failed)) return CUDA_ERROR_INVALID_VALUE;

@@ -161,7 +161,7 @@ CUresult cuGraphDestroy(CUgraph handle) {
 
 CUresult cuGraphClone(CUgraph* out, CUgraph handle) {
   return with_graph(handle, out != nullptr, [&](Call&, const Graph& graph) {
-    if (has_memory_nodes(graph)) return CUDA_ERROR_INVALID_VALUE;
+    if (is_exclusive(graph)) return CUDA_ERROR_INVALID_VALUE;
     Graph* made = clone_graph(graph);
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = handle_of(made);

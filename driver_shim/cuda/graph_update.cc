@@ -71,6 +71,10 @@ CUgraphExecUpdateResult check_update(const GraphNode& copy, const GraphNode& fro
   const auto* fill_after = std::get_if<FillNode>(&from.work);
   if (fill_before != nullptr && fill_after != nullptr && !may_become(*fill_before, *fill_after))
     return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+  const auto* branch_before = std::get_if<ConditionalNode>(&copy.work);
+  const auto* branch_after = std::get_if<ConditionalNode>(&from.work);
+  if (branch_before != nullptr && branch_after != nullptr && branch_before->type != branch_after->type)
+    return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
   if (std::holds_alternative<AllocationNode>(copy.work) || std::holds_alternative<FreeNode>(copy.work))
     return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -98,9 +102,10 @@ CUgraphExecUpdateResult check_update(const Graph& copy, const Graph& from, CUgra
     GraphNode& new_node = *from.nodes[i];
     const CUgraphExecUpdateResult result = check_update(*copy.nodes[i], new_node);
     if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return fail(result, &new_node);
-    if (const auto* child = std::get_if<ChildNode>(&copy.nodes[i]->work); child != nullptr)
-      if (const auto inner = check_update(*child->graph, *std::get<ChildNode>(new_node.work).graph, info);
-          inner != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+    const std::span<Graph*const> old_owned = owned_graphs(copy.nodes[i]->work), new_owned = owned_graphs(new_node.work);
+    if (old_owned.size() != new_owned.size()) return fail(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &new_node);
+    for (size_t g = 0; g < old_owned.size(); ++g)
+      if (const auto inner = check_update(*old_owned[g], *new_owned[g], info); inner != CU_GRAPH_EXEC_UPDATE_SUCCESS)
         return inner;
   }
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -109,10 +114,14 @@ CUgraphExecUpdateResult check_update(const Graph& copy, const Graph& from, CUgra
 void apply_update(Graph& copy, const Graph& from) {
   for (size_t i = 0; i < copy.nodes.size(); ++i) {
     GraphNode& node = *copy.nodes[i];
-    if (const auto* child = std::get_if<ChildNode>(&node.work); child != nullptr) {
-      apply_update(*child->graph, *std::get<ChildNode>(from.nodes[i]->work).graph);
-      continue;
+    const std::span<Graph*const> owned = owned_graphs(node.work), new_owned = owned_graphs(from.nodes[i]->work);
+    for (size_t g = 0; g < owned.size(); ++g) apply_update(*owned[g], *new_owned[g]);
+    if (auto* conditional = std::get_if<ConditionalNode>(&node.work); conditional != nullptr) {
+      const auto& changed = std::get<ConditionalNode>(from.nodes[i]->work);
+      conditional->handle = changed.handle;
+      conditional->conditional = changed.conditional;
     }
+    if (!owned.empty()) continue;
     node.work = from.nodes[i]->work;
     node.context = from.nodes[i]->context;
   }

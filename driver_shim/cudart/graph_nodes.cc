@@ -112,6 +112,8 @@ cudaError_t to_driver_node(const cudaGraphNodeParams* from, CUgraphNodeParams* t
     });
   } else if (from->type == cudaGraphNodeTypeMemset) {
     to->memset.ctx = nullptr;
+  } else if (from->type == cudaGraphNodeTypeConditional) {
+    to->conditional.ctx = nullptr;  // that of the handle
   }
   return cudaSuccess;
 }
@@ -341,8 +343,24 @@ MAYA_API cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t graph
                                           as_driver<const CUgraphEdgeData>(data), count, &node);
   if (status == cudaSuccess && parameters->type == cudaGraphNodeTypeMemAlloc)
     parameters->alloc.dptr = reinterpret_cast<void*>(node.alloc.dptr);
+  if (status == cudaSuccess && parameters->type == cudaGraphNodeTypeConditional)
+    parameters->conditional.phGraph_out = node.conditional.phGraph_out;
   return status;
 }
+MAYA_API cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* out, cudaGraph_t graph,
+                                                      unsigned int default_value, unsigned int flags) {
+  return with_context(MAYA_DRIVER(cuGraphConditionalHandleCreate), as_driver<CUgraphConditionalHandle>(out), graph,
+                      CUcontext{}, default_value, flags);
+}
+#if CUDART_VERSION >= 13010
+// There are no execution contexts but null, the current one.
+MAYA_API cudaError_t cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle* out, cudaGraph_t graph,
+                                                         cudaExecutionContext_t context, unsigned int default_value,
+                                                         unsigned int flags) {
+  return context != nullptr ? fail(cudaErrorInvalidValue)
+                            : cudaGraphConditionalHandleCreate(out, graph, default_value, flags);
+}
+#endif
 MAYA_API cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
   CUgraphNodeParams wanted;
   const cudaError_t status = to_driver_node(parameters, &wanted);

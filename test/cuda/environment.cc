@@ -9,7 +9,8 @@ namespace {
 __attribute__((constructor)) void set_environment() {
   setenv("MAYA_DEVICES", "2", 1);
   setenv("MAYA_TRACE_DIR", MAYA_TEST_TRACES, 1);
-  for (const char* other : {"MAYA_DEVICE", "MAYA_MEMORY", "MAYA_TRACE", "MAYA_HOST_MEMORY", "RANK", "WORLD_SIZE"})
+  for (const char* other :
+       {"MAYA_DEVICE", "MAYA_MEMORY", "MAYA_TRACE", "MAYA_HOST_MEMORY", "MAYA_GRAPH_ITERATIONS", "RANK", "WORLD_SIZE"})
     unsetenv(other);
 }
 

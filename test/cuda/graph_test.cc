@@ -106,9 +106,9 @@ TEST_CASE("Bad arguments of graph calls") {
                                         CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuGraphLaunch(nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuGraphLaunch(reinterpret_cast<CUgraphExec>(0x1234), nullptr) == CUDA_ERROR_INVALID_VALUE);
-  CUgraphNodeParams conditional{};
-  conditional.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-  CHECK(cuGraphAddNode(&out, graph, nullptr, 0, &conditional) == CUDA_ERROR_NOT_SUPPORTED);
+  CUgraphNodeParams semaphore{};
+  semaphore.type = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
+  CHECK(cuGraphAddNode(&out, graph, nullptr, 0, &semaphore) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
 TEST_CASE("Edges carry data, and are not told without it") {
