@@ -125,7 +125,7 @@ def vtrain(row, r):
     tokens = micro * accumulate * seq
     r.flops = (6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens) / tensor
     r.peak, r.cluster = "bf16", "dgx-a100"
-    r.remark = "Megatron-LM's layers written again, softmax not fused; memory of the GPUs and their network are not published"
+    r.remark = "Megatron-LM's layers written again without its fused kernels; memory of the GPUs and their network are not published"
 
 
 def qwen3(row, r):
