@@ -95,7 +95,7 @@ MAYA_API cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descrip
   return CUDNN_STATUS_SUCCESS;
 }
 
-// The count of elements is always given, also where fewer or none are asked for.
+// The count of elements is always given, also where none are asked for; of descriptors, how many were filled.
 MAYA_API cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor,
                                                 cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                                                 int64_t requested, int64_t* count, void* elements) {
@@ -130,6 +130,8 @@ MAYA_API cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d
         return fail(CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE, "an element to be filled has another descriptor type");
       ours(filled)->adopt(child);
     }
+    // cudnn-frontend takes the count for that of the descriptors which were filled.
+    give(count, copied);
   } else if (copied > 0) {
     std::memcpy(elements, attribute->bytes.data(), static_cast<size_t>(copied) * element_bytes(type));
   }

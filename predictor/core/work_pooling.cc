@@ -117,6 +117,8 @@ constexpr CountedKernel kKernels[] = {
      {kScalar1, 0, 2}},
     // (columns, image, height, width, filter height, filter width, ...)
     {"im2col_kernel", Family::kPooling, false, {kScalar0}, {kScalar0 | kScalar3 | kScalar4}},
+    // (elements of the image, columns, height, width, filter height, filter width, ...)
+    {"col2im_kernel", Family::kPooling, true, {kScalar0 | kScalar3 | kScalar4}, {kScalar0}},
     // (pixels of an image, columns, columns of an image, images, ...)
     {"col2im_batched_kernel", Family::kPooling, false, {kScalar1 | kScalar2}, {kScalar0 | kScalar2}},
 };
@@ -124,10 +126,24 @@ constexpr CountedKernel kKernels[] = {
 // Kernels without a rule of their own: their sizes are guessed from the grid.
 constexpr std::string_view kParts[] = {"pool", "upsample_", "grid_sampler", "im2col", "col2im", "vol2col"};
 
+// Pooling over volumes (AveragePool3d.cu, DilatedMaxPool3d.cu): sizes are inside tensor accessors, but each thread
+// makes one element of the result.
+bool volume_pooling_work(const LaunchContext& context, Work* work) {
+  if (!contains(context.name.leaf, "_pool3d_")) return false;
+  DataType type = DataType::kNone;
+  for (const std::string_view argument : context.name.template_arguments)
+    if (type == DataType::kNone && number_in(argument, -1) < 0) type = first_type_in(argument);
+  if (type == DataType::kNone) type = DataType::kFloat32;
+  const double bytes = data_type_bits(type) / 8.0;
+  set_streaming(work, Family::kPooling, type, context.threads(), bytes, bytes);
+  work->shape.set(Key::kDirection, contains(context.name.leaf, "ackward") ? 1 : 0);
+  return true;
+}
+
 }  // namespace
 
 bool pooling_work(const LaunchContext& context, Work* work) {
-  if (counted_work(kKernels, context, work)) return true;
+  if (counted_work(kKernels, context, work) || volume_pooling_work(context, work)) return true;
   for (std::string_view part : kParts) {
     if (!contains(context.name.leaf, part) || contains(context.name.leaf, "pooled_emb")) continue;
     constexpr double kElementsOfThread = 2;
