@@ -58,11 +58,33 @@ TEST_CASE("Null arguments") {
   const char* variable = std::getenv("MAYA_LIBRARY_PATH");
   if (variable == nullptr) FAIL("MAYA_LIBRARY_PATH is not set: run through ctest");
   const std::string folder = variable;
-  for (const char* file_name :
-       {"libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_ops.so.9",
-        "libcudnn_cnn.so.9", "libcudnn_adv.so.9", "libcudnn_ext.so.9", "libcusparse.so.12", "libcusolver.so.12",
-        "libcusolverMg.so.12", "libcufft.so.12", "libcufftw.so.12", "libcurand.so.10", "libcusparseLt.so.0",
-        "libcufile.so.0", "libnvshmem_host.so.3", "fallback/libnvrtc.so.13", "fallback/libnvJitLink.so.13"}) {
+  for (const char* file_name : {"libcublas.so.13",
+                                "libcublasLt.so.13",
+                                "libcudnn.so.9",
+                                "libcudnn_graph.so.9",
+                                "libcudnn_ops.so.9",
+                                "libcudnn_cnn.so.9",
+                                "libcudnn_adv.so.9",
+                                "libcudnn_ext.so.9",
+                                "libcusparse.so.12",
+                                "libcusolver.so.12",
+                                "libcusolverMg.so.12",
+                                "libcufft.so.12",
+                                "libcufftw.so.12",
+                                "libcurand.so.10",
+                                "libcusparseLt.so.0",
+                                "libcufile.so.0",
+                                "libnvshmem_host.so.3",
+                                "fallback/libnvrtc.so.13",
+                                "fallback/libnvJitLink.so.13",
+                                "libcublas.so.12",
+                                "libcublasLt.so.12",
+                                "libcusolver.so.11",
+                                "libcusolverMg.so.11",
+                                "libcufft.so.11",
+                                "libcufftw.so.11",
+                                "fallback/libnvrtc.so.12",
+                                "fallback/libnvJitLink.so.12"}) {
     const std::string path = folder + "/" + file_name;
     std::vector<std::string> names;
     for (const ElfSymbol& symbol : ElfFile(path).exports)
