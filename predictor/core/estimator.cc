@@ -52,11 +52,28 @@ Estimator::Estimator(const device::DeviceProfile& profile, const Table* table, C
   if (table_ == nullptr) return;
   sustained_slope_ = table_->parameter("sustained.slope", 0);
   sustained_threshold_ = table_->parameter("sustained.threshold", 1);
+  move_power_limit();
   borrowed_streaming_ = table_->parameter("streaming.borrowed", 1);
   tf32_ = table_->parameter("gemm.tf32", 1);
   layout_factor_[1] = table_->parameter("gemm.layout_nn", 1);
   layout_factor_[2] = table_->parameter("gemm.layout_tt", 1);
   layout_factor_[3] = table_->parameter("gemm.layout_nt", 1);
+}
+
+// The power drawn grows with the rate of the tensor cores, and the slow-down with how far that goes beyond the limit. A
+// device that borrows what another one was measured at has its own limit to hold, and its own peak.
+void Estimator::move_power_limit() {
+  const TableModel* products = table_->find(Family::kGemm, TypeClass::kHalf, 0);
+  const device::DeviceProfile* origin = products == nullptr ? nullptr : device::find_builtin_profile(products->origin);
+  if (origin == nullptr || origin->power_limit_watts == 0 || profile_.power_limit_watts == 0) return;
+  // Watts that a device draws whatever its tensor cores do, as a share of its limit.
+  constexpr double kBase_share = 0.2;
+  const double base = kBase_share * origin->power_limit_watts;
+  const double left = std::max(profile_.power_limit_watts - base, base) / (origin->power_limit_watts - base);
+  const double peaks =
+      model::peak_of(profile_, DataType::kBfloat16, true) / model::peak_of(*origin, DataType::kBfloat16, true);
+  sustained_threshold_ *= left / peaks;
+  sustained_slope_ *= peaks / left;
 }
 
 double Estimator::sustained_factor(const Work& work, double burst_ns) const {

@@ -51,7 +51,8 @@ class Estimator {
 
   // Time at the power limit over time in a burst, for an operation that takes `burst_ns`. Grows with the share of the
   // tensor cores' peak that is used, since that decides the power drawn: 1 + slope * max(0, share - threshold), with
-  // the table's parameters sustained.slope and sustained.threshold.
+  // the table's parameters sustained.slope and sustained.threshold. Where products are borrowed from a device with
+  // another power limit, both move so that the same share of what the limit leaves gives the same slow-down.
   double sustained_factor(const Work& work, double burst_ns) const;
 
   const device::DeviceProfile& profile() const { return profile_; }
@@ -67,6 +68,7 @@ class Estimator {
   };
   Estimate other_convolution(const Work& work, Derivation* derivation) const;
   Estimate memory_efficient_attention(const Work& work, Derivation* derivation) const;
+  void move_power_limit();
   bool learned(const Work& work, double bound_ns, Learned* result) const;
   bool measured(const TableModel& model, const Work& work, const GridView& grid, double bound_ns,
                 Learned* result) const;

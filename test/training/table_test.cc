@@ -177,6 +177,30 @@ TEST_CASE("At the power limit products slow down with the share of peak they rea
   CHECK(sustained / burst == Approx(1 + 0.5 * (1 / 1.5 - 0.4)));
 }
 
+TEST_CASE("A lower power limit than that of the device whose products are borrowed slows down more, and earlier") {
+  FittedTable table = products();
+  const auto parameter = [](const char* name, double value) {
+    TableParameter result{};
+    std::strcpy(result.name, name);
+    result.value = value;
+    return result;
+  };
+  table.parameters = {parameter("sustained.slope", 0.26), parameter("sustained.threshold", 0.35)};
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  Work work;
+  work.tensor_cores = true;
+  work.type = DataType::kBfloat16;
+  // 600 TFLOP/s, a share of 0.607 of the peak of 989 TFLOP/s that both parts have.
+  work.flops = 600e12;
+  const double at_700_watts = Estimator(h100(), &opened.table).sustained_factor(work, 1e9);
+  CHECK(at_700_watts == Approx(1 + 0.26 * (600.0 / 989.4 - 0.35)).epsilon(0.001));
+  // 500 W, of which 140 W are gone anyway: 360 W where 560 W were.
+  const auto& limited = *device::find_builtin_profile("h100-sxm-96");
+  const double at_500_watts = Estimator(limited, &opened.table).sustained_factor(work, 1e9);
+  CHECK(at_500_watts == Approx(1 + 0.26 * 560 / 360 * (600.0 / 989.4 - 0.35 * 360 / 560)).epsilon(0.001));
+}
+
 TEST_CASE("Measured shapes of other families are found by their key") {
   FittedTable table;
   table.device = "h100-sxm";

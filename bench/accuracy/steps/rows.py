@@ -35,6 +35,7 @@ class Row:
     ranks: int = 1
     cluster: str = ""  # nodes and network, for more than one rank
     expandable: bool = False  # PyTorch's allocator with expandable segments
+    host: float = 1.0  # host time of the published machine relative to this one
     remark: str = ""  # what differs from the published run
 
 

@@ -211,7 +211,7 @@ def main():
     p.add_argument("--json", help="write all figures to this file as well")
     p.add_argument("--list", action="store_true", help="print every row with its verdict and end")
     p.add_argument("--binaries", default=os.path.join(ROOT, "build", "release", "bin"))
-    p.add_argument("--host-scale", type=float, default=1.0, help="host time of the published machines relative to this one")
+    p.add_argument("--host-scale", type=float, default=1.0, help="factor on the host time of all rows, besides that of their machine")
     p.add_argument("--gpus", choices=["one", "many"], default="one", help="rows with one GPU, or those with several")
     p.add_argument("--lines", help="run only rows of these lines of the file, by commas; the others are listed as not run")
     a = p.parse_args()
@@ -249,7 +249,7 @@ def main():
                     failures[key] = traces.emulate(row)
                 if failures[key]:
                     raise published.Unscored(f"the program failed under maya-run: {failures[key]}")
-                score = traces.predict(row, a.host_scale)
+                score = traces.predict(row, a.host_scale * row.host)
                 score.baseline_ms = baseline.get(id(row), 0.0)
                 scores.append(score)
             except published.Unscored as why:
