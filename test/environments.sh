@@ -4,7 +4,8 @@
 # models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, transformers-4.45, fms, litgpt: folders of packages to put before
 # those of models (PYTHONPATH): what published runs were measured with.
 # frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
-# Without names: full lean numba frameworks.
+# torch-2.8: torch 2.8.0, built with CUDA 12, alone; cuda-12: a folder with NVIDIA's libraries of CUDA 12.9, the small ones.
+# Without names: full lean numba frameworks torch-2.8 cuda-12.
 set -euo pipefail
 root=${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}
 python=${MAYA_PYTHON:-python3}
@@ -19,6 +20,9 @@ requirements() {
   case $1 in
     full) echo "$torch numpy transformers==5.24.0 accelerate==1.15.0" ;;
     lean) echo "--no-deps $torch" ;;
+    torch-2.8) echo "--no-deps torch==2.8.0" ;;
+    cuda-12) echo "--no-deps nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cupti-cu12==12.9.79 nvidia-nvjitlink-cu12==12.9.86" \
+      "nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-nvtx-cu12==12.4.127" ;;
     numba) echo "numba-cuda[cu13]==0.30.4 cffi pytest filecheck nvidia-ml-py" ;;
     models) echo "--no-deps $torch triton==3.9.0 transformers==5.24.0 accelerate==1.15.0 peft==0.21.2 torchvision==0.29.2" ;;
     transformers-4.38) echo "--no-deps transformers==4.38.1 tokenizers==0.15.2 huggingface-hub==0.36.0" ;;
@@ -32,11 +36,11 @@ requirements() {
       "tensorboard==2.20.0 protobuf==6.33.2 absl-py==2.5.1 python-dateutil==2.9.0.post0 six==1.17.0 pytz==2026.6 tzdata==2026.6 httpx==0.28.1" \
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"
-for name in "${@:-full lean numba frameworks}"; do
+for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
   for one in $name; do
     wanted="$($python --version) $(requirements "$one") $small"
     [ "$one" = models ] && wanted="$wanted $small_models"
@@ -44,13 +48,13 @@ for name in "${@:-full lean numba frameworks}"; do
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan)$ ]]; then
+    if [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else
       "$python" -m venv "$root/$one"
       case $one in
-        lean) more=$small ;;
+        lean | torch-2.8) more=$small ;;
         models) more="$small $small_models" ;;
         frameworks) more="$small $small_frameworks" ;;
         *) more= ;;
