@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 #include "predictor/json_writer.h"
@@ -104,10 +105,12 @@ class Writer {
     name_track("process_name", host, 0, "host" + suffix);
     name_track("process_name", device, 0, rank.device + suffix);
     std::set<uint32_t> threads, streams;
+    open_ranges_.clear();
     for (uint32_t i = 0; i < rank.program.calls.size(); ++i) {
       const trace::Event& event = rank.trace->events[i];
       if (threads.insert(event.thread).second)
         name_track("thread_name", host, event.thread, "host thread " + std::to_string(event.thread));
+      if (event.kind == EventKind::kRange) write_range(rank, i, host);
       const std::string name = host_call_name(rank, i);
       if (name.empty()) continue;
       span(host, event.thread, rank.simulation.call_start_ns[i], rank.simulation.call_end_ns[i], name, "host", "");
@@ -118,6 +121,38 @@ class Writer {
     }
     write_steps(rank, device);
     write_memory(rank, device);
+  }
+
+  // NVTX: ranges that a thread pushes and pops lie around its calls; others are begun and ended by number; marks.
+  void write_range(const RankPrediction& rank, uint32_t i, uint64_t host) {
+    const trace::Event& event = rank.trace->events[i];
+    const proto::RangeMark& mark = rank.trace->ranges[event.index];
+    const uint64_t now_ns = rank.simulation.call_start_ns[i];
+    std::vector<std::pair<std::string, uint64_t>>& open = open_ranges_[event.thread];
+    const std::string name = json_string(shorten(std::string(rank.trace->string(mark.text())), kLongestName));
+    const std::string place = track(host, event.thread) + ",\"ts\":" + us(now_ns);
+    // Numbers hold for one process.
+    const std::string numbered =
+        ",\"cat\":\"nvtx\",\"id\":\"" + std::to_string(host) + "." + std::to_string(mark.id()) + "\",";
+    switch (mark.call()) {
+      case proto::RangeMark::PUSH:
+        open.emplace_back(rank.trace->string(mark.text()), now_ns);
+        break;
+      case proto::RangeMark::POP:
+        if (open.empty()) return;
+        span(host, event.thread, open.back().second, now_ns, open.back().first, "nvtx", "");
+        open.pop_back();
+        break;
+      case proto::RangeMark::START:
+        item("\"ph\":\"b\",\"name\":" + name + numbered + place);
+        break;
+      case proto::RangeMark::END:
+        item("\"ph\":\"e\",\"name\":\"\"" + numbered + place);
+        break;
+      default:
+        item("\"ph\":\"i\",\"s\":\"t\",\"name\":" + name + ",\"cat\":\"nvtx\"," + place);
+        break;
+    }
   }
 
   void write_work(const RankPrediction& rank, uint32_t i, uint64_t host, uint64_t device) {
@@ -173,6 +208,7 @@ class Writer {
   OutputFile file_;
   bool first_ = true;
   uint64_t next_arrow_ = 1;
+  std::map<uint32_t, std::vector<std::pair<std::string, uint64_t>>> open_ranges_;  // by thread: name and begin
 };
 
 }  // namespace

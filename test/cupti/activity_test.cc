@@ -292,3 +292,35 @@ TEST_CASE("A client's own clock is used for all times") {
   cudaFree(memory);
   REQUIRE(cuptiActivityRegisterTimestampCallback([]() -> uint64_t { return real_time_ns(); }) == CUPTI_SUCCESS);
 }
+
+TEST_CASE("NVTX ranges are markers") {
+  // As documented: NVTX loads the library of this name at its first call.
+  setenv("NVTX_INJECTION64_PATH", "libcupti.so.13", 1);
+  constexpr CUpti_ActivityKind kMarker = CUPTI_ACTIVITY_KIND_MARKER;
+  Profile profile({kMarker});
+  CHECK(nvtxRangePushA("outer") == 0);
+  CHECK(nvtxRangePushA("inner") == 1);
+  CHECK(nvtxRangePop() == 1);
+  CHECK(nvtxRangePop() == 0);
+  const nvtxRangeId_t range = nvtxRangeStartA("anywhere");
+  nvtxMarkA("here");
+  nvtxRangeEnd(range);
+  profile.stop();
+  const auto markers = Profile::all<CUpti_ActivityMarker2>(kMarker);
+  REQUIRE(markers.size() == 7);
+  const auto check = [&](size_t i, CUpti_ActivityFlag flag, const char* name, size_t same_id_as) {
+    CHECK(markers[i].flags == flag);
+    CHECK((markers[i].name == nullptr ? std::string() : markers[i].name) == name);
+    CHECK(markers[i].id == markers[same_id_as].id);
+    CHECK(markers[i].domain == nullptr);
+    CHECK(markers[i].objectKind == CUPTI_ACTIVITY_OBJECT_THREAD);
+  };
+  check(0, CUPTI_ACTIVITY_FLAG_MARKER_START, "outer", 0);
+  check(1, CUPTI_ACTIVITY_FLAG_MARKER_START, "inner", 1);
+  check(2, CUPTI_ACTIVITY_FLAG_MARKER_END, "", 1);
+  check(3, CUPTI_ACTIVITY_FLAG_MARKER_END, "", 0);
+  check(4, CUPTI_ACTIVITY_FLAG_MARKER_START, "anywhere", 4);
+  check(5, CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, "here", 5);
+  check(6, CUPTI_ACTIVITY_FLAG_MARKER_END, "", 4);
+  for (size_t i = 1; i < markers.size(); ++i) CHECK(markers[i - 1].timestamp <= markers[i].timestamp);
+}

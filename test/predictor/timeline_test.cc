@@ -86,6 +86,41 @@ TEST_CASE_METHOD(Fixture, "the timeline is JSON with tracks, arrows and a memory
   CHECK(phases["M"] >= 5);  // two processes, two threads, one stream
 }
 
+TEST_CASE_METHOD(Fixture, "NVTX ranges lie around the calls made in them") {
+  TraceBuilder b;
+  b.range(maya::proto::RangeMark::PUSH, "outer");
+  add_training(&b, 1);
+  b.range(maya::proto::RangeMark::PUSH, "inner");
+  b.range(maya::proto::RangeMark::POP, "");
+  b.range(maya::proto::RangeMark::POP, "");
+  b.range(maya::proto::RangeMark::POP, "");  // one too many: left out
+  b.range(maya::proto::RangeMark::MARK, "here");
+  std::vector<trace::LoadedTrace> with_ranges;
+  with_ranges.push_back(b.load());
+  Prediction of_ranges;
+  REQUIRE_FALSE(predict(with_ranges, {}, &of_ranges));
+  REQUIRE_FALSE(write_timeline(of_ranges, path("r.json")));
+  const Json json = Json::parse(read(path("r.json")));
+  std::map<std::string, std::pair<double, double>> ranges;
+  double first_call = 1e18, last_call = 0;
+  size_t marks = 0;
+  for (const Json& event : json["traceEvents"].items) {
+    if (event["ph"].text == "i" && event["name"].text == "here") ++marks;
+    if (event["ph"].text != "X") continue;
+    const double begin = event["ts"].number, end = begin + event["dur"].number;
+    if (event["cat"].text == "nvtx") ranges[event["name"].text] = {begin, end};
+    if (event["cat"].text != "host") continue;
+    first_call = std::min(first_call, begin);
+    last_call = std::max(last_call, end);
+  }
+  REQUIRE(ranges.size() == 2);
+  CHECK(marks == 1);
+  CHECK(ranges["outer"].first <= first_call);
+  CHECK(ranges["outer"].second >= last_call);
+  CHECK(ranges["outer"].first <= ranges["inner"].first);
+  CHECK(ranges["inner"].second <= ranges["outer"].second);
+}
+
 TEST_CASE_METHOD(Fixture, "compressed by the name, with the same content and equal bytes each time") {
   REQUIRE_FALSE(write_timeline(prediction, path("t.json")));
   REQUIRE_FALSE(write_timeline(prediction, path("a.json.gz")));
