@@ -1,11 +1,13 @@
 #include <catch2/catch.hpp>
 
 #include "predictor/core/estimate.h"
+#include "predictor/core/estimator.h"
 
 namespace maya {
 namespace {
 
 int64_t number(DataType type) { return static_cast<int64_t>(type); }
+int64_t number(Implementation method) { return static_cast<int64_t>(method); }
 
 TEST_CASE("A matrix product does 2 m n k operations and touches A, B and D once") {
   OperationRecord gemm(Family::kGemm, "cublasGemmEx");
@@ -96,10 +98,38 @@ TEST_CASE("A convolution is 2 N P Q K C R S operations") {
   convolution.set(Key::kDataType, number(DataType::kFloat16));
   CHECK(work_of(convolution).flops == 2.0 * 32 * 112 * 112 * 64 * 3 * 7 * 7);
   CHECK(work_of(convolution).written_bytes == 2.0 * 32 * 64 * 112 * 112);
-  // From and to NCHW, both tensors are read and written once more.
+  // From and to NCHW, both tensors are read and written once more, at four fifths of the bandwidth.
   convolution.set(Key::kChannelsFirst, 1);
-  CHECK(work_of(convolution).written_bytes == 2.0 * 32 * (2 * 64 * 112 * 112 + 3 * 224 * 224));
-  CHECK(work_of(convolution).read_bytes == 2.0 * (32 * (2 * 3 * 224 * 224 + 64 * 112 * 112) + 64 * 3 * 7 * 7));
+  const double image = 2.0 * 32 * 3 * 224 * 224, result = 2.0 * 32 * 64 * 112 * 112, filters = 2.0 * 64 * 3 * 7 * 7;
+  CHECK(work_of(convolution).written_bytes == result + 1.25 * (image + result));
+  CHECK(work_of(convolution).read_bytes == image + filters + 1.25 * (image + result));
+  // Other methods convert nothing, and ordinary cores compute the direct product.
+  convolution.set(Key::kImplementation, number(Implementation::kDirectProduct));
+  CHECK(work_of(convolution).read_bytes == image + filters);
+  CHECK(!work_of(convolution).tensor_cores);
+}
+
+TEST_CASE("No method of a convolution is faster than the best one") {
+  const Estimator estimator(*device::find_builtin_profile("h100-sxm"), nullptr);
+  OperationRecord best(Family::kConvolution, "");
+  best.set(Key::kBatch, 64).set(Key::kChannels, 256).set(Key::kHeight, 28).set(Key::kWidth, 28).set(Key::kFilters, 256);
+  best.set(Key::kFilterHeight, 3).set(Key::kFilterWidth, 3).set(Key::kStride, 1).set(Key::kPad, 1);
+  best.set(Key::kDataType, number(DataType::kFloat16));
+  const Estimate fastest = estimator.estimate(work_of(best));
+  for (const auto method : {Implementation::kDirectProduct, Implementation::kExplicitProduct,
+                            Implementation::kFourierTransform, Implementation::kWinogradTransform}) {
+    OperationRecord other = best;
+    // A Winograd method says that it has a quarter of the operations.
+    other.set(Key::kImplementation, number(method)).set(Key::kFlops, 2ll * 64 * 256 * 28 * 28 * 256 * 9 / 4);
+    const Estimate slower = estimator.estimate(work_of(other));
+    CHECK(slower.median_ns > fastest.median_ns);
+    CHECK(slower.provenance != Provenance::kUnknown);
+  }
+  // Without tensor cores, the direct product takes at least what the peak of ordinary cores allows.
+  OperationRecord direct = best;
+  direct.set(Key::kImplementation, number(Implementation::kDirectProduct));
+  CHECK(estimator.estimate(work_of(direct)).median_ns >
+        2.0 * 64 * 256 * 28 * 28 * 256 * 9 / device::find_builtin_profile("h100-sxm")->peak_fp32 * 1e9);
 }
 
 TEST_CASE("Streaming families count their tensors") {
