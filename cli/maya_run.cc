@@ -265,6 +265,7 @@ int main(int argc, char** argv) {
   const std::string libraries = library_folder();
   prepend("LD_LIBRARY_PATH", libraries);
   prepend("LD_AUDIT", libraries + "/libmaya_audit.so");
+  prepend("LD_PRELOAD", libraries + "/libmaya_device_files.so");
   if (getenv("NVTX_INJECTION64_PATH") == nullptr)
     setenv("NVTX_INJECTION64_PATH", (libraries + "/libmaya_nvtx.so").c_str(), 1);
   prepend("PATH", own_folder());  // nvidia-smi

@@ -127,6 +127,30 @@ class NvidiaSmi(EndToEnd):
             self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
 
 
+class DeviceFiles(EndToEnd):
+    """Programs that look for NVIDIA's device files before they look for a driver find as many as there are devices."""
+
+    def ask(self, *command, devices="2"):
+        return subprocess.run([BIN / "maya-run", "--no-trace", "--devices", devices, "--", *command], env=environment(), capture_output=True,
+                              text=True, timeout=60)
+
+    def test_python_finds_them(self):
+        names = ["0", "1", "2", "01", "ctl", "-uvm", "x", ""]
+        program = (f"import os, stat; print([os.path.exists('/dev/nvidia' + n) for n in {names}], os.path.exists('/dev/null'), "
+                   "os.path.exists('/dev/no-such-file'), os.major(os.stat('/dev/nvidia1').st_rdev), stat.S_ISCHR(os.stat('/dev/nvidiactl').st_mode))")
+        run = self.ask(sys.executable, "-c", program)
+        # 195 is NVIDIA's in the kernel's list of device numbers.
+        self.assertEqual(run.stdout, f"{[True, True, False, False, True, True, False, False]} True False 195 True\n", run.stderr)
+
+    def test_shell_finds_them(self):
+        run = self.ask("/bin/sh", "-c", "test -c /dev/nvidia0 && ls -d /dev/nvidia0 && ! test -e /dev/nvidia1 && echo end", devices="1")
+        self.assertEqual(run.stdout, "/dev/nvidia0\nend\n", run.stderr)
+
+    def test_only_under_maya_run(self):
+        run = subprocess.run([sys.executable, "-c", "import os; print(os.path.exists('/dev/nvidia0'))"], env=environment(), capture_output=True, text=True)
+        self.assertEqual(run.stdout, f"{os.path.exists('/dev/nvidia0')}\n")
+
+
 class PyNvml(EndToEnd):
     def test_whole_api_answers(self):
         """Every query of nvidia-ml-py that needs a device alone gives a value or one of the two documented refusals; nothing crashes."""
