@@ -51,6 +51,7 @@ void ApiCall::enter() {
   ++thread_.depth;
   thread_.correlation = Session::next_correlation();
   thread_.worked = false;
+  thread_.untold_runtime_call = domain_ == Domain::kRuntime && !calls_back_;
   data_.correlationId = thread_.correlation;
   if (calls_back_) {
     if (data_.symbolName == nullptr)
@@ -81,6 +82,16 @@ void ApiCall::exit(void* result) {
   if (calls_back_) call_back(CUPTI_API_EXIT, result);
   Buffers::get().deliver_ready();
   --thread_.depth;
+}
+
+void ApiCall::tell_driver_launch(ThreadState& thread, const void* parameters, const char* symbol_name) {
+  constexpr uint32_t kLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+  if (!thread.untold_runtime_call || !Session::get().calls_back(Domain::kDriver, kLaunch)) return;
+  ApiCall call(thread, Domain::kDriver, kLaunch, "cuLaunchKernel", parameters, symbol_name);
+  call.data_.correlationId = thread.correlation;
+  CUresult result = CUDA_SUCCESS;
+  call.call_back(CUPTI_API_ENTER, nullptr);
+  call.call_back(CUPTI_API_EXIT, &result);
 }
 
 void ApiCall::call_back(CUpti_ApiCallbackSite site, void* result) {

@@ -26,6 +26,10 @@ class ApiCall {
   void enter();
   void exit(void* result);
 
+  // A launch that a runtime call came down to, for clients that are called back for the driver's launches only
+  // (Triton's Proton): entry and exit of cuLaunchKernel under the correlation id of the runtime call. No record.
+  static void tell_driver_launch(ThreadState& thread, const void* parameters, const char* symbol_name);
+
  private:
   void call_back(CUpti_ApiCallbackSite site, void* result);
 

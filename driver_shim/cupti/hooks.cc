@@ -5,6 +5,7 @@
 // that it is correlated like every other launch.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <generated_cuda_meta.h>
 #include <generated_cuda_runtime_api_meta.h>
 #include <unistd.h>
 
@@ -205,6 +206,19 @@ StandIn stand_in(const DeviceWork& work) {
   }
 }
 
+void tell_launch(ThreadState& thread, const DeviceWork& work, const char* name) {
+  if (name == nullptr || work.graph != 0) return;
+  cuLaunchKernel_params parameters{};
+  parameters.gridDimX = work.grid[0];
+  parameters.gridDimY = work.grid[1];
+  parameters.gridDimZ = work.grid[2];
+  parameters.blockDimX = work.block[0];
+  parameters.blockDimY = work.block[1];
+  parameters.blockDimZ = work.block[2];
+  parameters.sharedMemBytes = work.dynamic_shared_bytes;
+  ApiCall::tell_driver_launch(thread, &parameters, name);
+}
+
 void on_work(const DeviceWork* work) {
   try {
     ThreadState& thread = thread_state();
@@ -213,6 +227,7 @@ void on_work(const DeviceWork* work) {
                                                                 : nullptr;
     if (thread.depth != 0) {
       thread.worked = true;
+      tell_launch(thread, *work, name);
       add_work(*work, thread.correlation, name);
       return;
     }
@@ -224,6 +239,7 @@ void on_work(const DeviceWork* work) {
     call.enter();
     call.set_start(Conversion()(work->call_ns));
     thread.worked = true;
+    tell_launch(thread, *work, name);
     add_work(*work, thread.correlation, name);
     cudaError_t result = cudaSuccess;
     call.exit(&result);

@@ -15,6 +15,7 @@ struct ThreadState {
   uint32_t depth = 0;        // API calls that the thread is in; calls made by calls and by callbacks are not reported
   uint32_t correlation = 0;  // of the outermost one
   bool worked = false;       // it put work on a device
+  bool untold_runtime_call = false;  // it is a runtime call whose callback is not enabled
   CUptiResult last_error = CUPTI_SUCCESS;
   std::vector<uint64_t> external[kCorrelationKindCount];
 };

@@ -118,6 +118,17 @@ TEST_CASE("Launches name their kernel, also those that a library makes") {
   CHECK(seen[0].function == "cudaLaunchKernel");
   CHECK(seen[0].symbol.find("gemm") != std::string::npos);
   CHECK(seen[1].result == cudaSuccess);
+
+  // A client that only listens to the driver hears of them, too.
+  REQUIRE(cuptiEnableDomain(0, subscription.handle, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS);
+  REQUIRE(cuptiEnableCallback(1, subscription.handle, CUPTI_CB_DOMAIN_DRIVER_API,
+                              CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel) == CUPTI_SUCCESS);
+  seen.clear();
+  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 64, 64, &one, memory, 64, memory, 64, &zero, memory, 64);
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0].function == "cuLaunchKernel");
+  CHECK(seen[0].symbol.find("gemm") != std::string::npos);
+  CHECK(seen[1].result == CUDA_SUCCESS);
   cudaFree(memory);
   cublasDestroy(handle);
 }
