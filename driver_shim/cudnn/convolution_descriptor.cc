@@ -10,7 +10,7 @@ using namespace maya::cudnn;
 namespace {
 
 // cuDNN documentation, cudnnGetConvolutionNdForwardOutputDim.
-int output_size(int input, int pad, int window, int stride, int dilation) {
+int64_t output_size(int64_t input, int64_t pad, int64_t window, int64_t stride, int64_t dilation) {
   return 1 + (input + 2 * pad - ((window - 1) * dilation + 1)) / stride;
 }
 
@@ -120,14 +120,15 @@ MAYA_API cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(const cudnnConvolut
   if (convolution == nullptr || input == nullptr || filter == nullptr || dims == nullptr) return null_pointer();
   if (input->rank != filter->rank || input->rank != convolution->rank + 2 || rank != input->rank)
     return bad_parameter("tensor, filter and convolution differ in their number of dimensions");
-  if (filter->dims[1] * convolution->groups != input->dims[1])
+  if (static_cast<int64_t>(filter->dims[1]) * convolution->groups != input->dims[1])
     return bad_parameter("input maps of filter and tensor differ");
   dims[0] = input->dims[0];
   dims[1] = filter->dims[0];
   for (int i = 0; i < convolution->rank; ++i) {
-    dims[i + 2] = output_size(input->dims[i + 2], convolution->pads[i], filter->dims[i + 2], convolution->strides[i],
-                              convolution->dilations[i]);
-    if (dims[i + 2] < 1) return bad_parameter("the window is larger than the padded input");
+    const int64_t size = output_size(input->dims[i + 2], convolution->pads[i], filter->dims[i + 2],
+                                     convolution->strides[i], convolution->dilations[i]);
+    if (size < 1 || size > INT32_MAX) return bad_parameter("the window is larger than the padded input");
+    dims[i + 2] = static_cast<int>(size);
   }
   return CUDNN_STATUS_SUCCESS;
 }

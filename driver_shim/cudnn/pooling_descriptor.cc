@@ -67,8 +67,12 @@ MAYA_API cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(const cudnnPoolingDescr
   if (input->rank != pooling->rank + 2 || rank != input->rank)
     return bad_parameter("tensor and pooling differ in their number of dimensions");
   dims[0] = input->dims[0], dims[1] = input->dims[1];
-  for (int i = 0; i < pooling->rank; ++i)
-    dims[i + 2] = 1 + (input->dims[i + 2] + 2 * pooling->pads[i] - pooling->window[i]) / pooling->strides[i];
+  for (int i = 0; i < pooling->rank; ++i) {
+    const int64_t padded = input->dims[i + 2] + 2ll * pooling->pads[i];
+    const int64_t size = 1 + (padded - pooling->window[i]) / pooling->strides[i];
+    if (size < INT32_MIN || size > INT32_MAX) return bad_parameter("the padded input is larger than any tensor");
+    dims[i + 2] = static_cast<int>(size);
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 

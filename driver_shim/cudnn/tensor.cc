@@ -1,5 +1,6 @@
 // Tensor and filter descriptors.
 #include <algorithm>
+#include <cmath>
 
 #include "driver_shim/common/api.h"
 #include "driver_shim/cudnn/descriptors.h"
@@ -41,23 +42,34 @@ bool positive(const int* values, int count) {
   return std::all_of(values, values + count, [](int value) { return value > 0; });
 }
 
-// Strides of a packed tensor: row major, or with the channels innermost.
-void set_packed_strides(cudnnTensorStruct* tensor, cudnnTensorFormat_t format) {
-  if (format == CUDNN_TENSOR_NHWC) {
-    int stride = tensor->dims[1];
-    tensor->strides[1] = 1;
-    for (int i = tensor->rank - 1; i >= 2; --i) {
-      tensor->strides[i] = stride;
-      stride *= tensor->dims[i];
-    }
-    tensor->strides[0] = stride;
-    return;
+constexpr double kMostElements = 1ull << 52;  // beyond it sizes are garbage
+
+cudnnStatus_t too_large() { return fail(CUDNN_STATUS_NOT_SUPPORTED, "the tensor is larger than any device"); }
+
+// Strides of a packed tensor: row major, or with the channels innermost. False when one does not fit into an int.
+bool packed_strides(const int* dims, int rank, cudnnTensorFormat_t format, int* strides) {
+  int64_t stride = 1;
+  const auto place = [&](int i) {
+    if (stride > INT32_MAX) return false;
+    strides[i] = static_cast<int>(stride);
+    stride *= dims[i];
+    return true;
+  };
+  const bool channels_last = format == CUDNN_TENSOR_NHWC;
+  if (channels_last && !place(1)) return false;
+  for (int i = rank - 1; i >= 0; --i)
+    if (!(channels_last && i == 1) && !place(i)) return false;
+  return true;
+}
+
+// Sizes multiply without overflow.
+bool is_sane(const int* dims, const int* strides, int rank) {
+  double elements = 1, last = 0;
+  for (int i = 0; i < rank; ++i) {
+    elements *= dims[i];
+    if (strides != nullptr) last += std::abs(static_cast<double>(dims[i] - 1) * strides[i]);
   }
-  int stride = 1;
-  for (int i = tensor->rank - 1; i >= 0; --i) {
-    tensor->strides[i] = stride;
-    stride *= tensor->dims[i];
-  }
+  return std::max(elements, last) < kMostElements;
 }
 
 cudnnStatus_t set_tensor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int rank, const int* dims,
@@ -67,6 +79,7 @@ cudnnStatus_t set_tensor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, i
     return fail(CUDNN_STATUS_NOT_SUPPORTED, "tensor rank outside 1 to CUDNN_DIM_MAX");
   if (storage_bits(type) == 0 || !positive(dims, rank))
     return bad_parameter("tensor dimension below 1 or unknown data type");
+  if (!is_sane(dims, strides, rank)) return too_large();
   tensor->type = type, tensor->rank = rank;
   std::copy(dims, dims + rank, tensor->dims);
   std::copy(strides, strides + rank, tensor->strides);
@@ -78,10 +91,11 @@ cudnnStatus_t set_packed_tensor(cudnnTensorDescriptor_t tensor, cudnnTensorForma
   if (format != CUDNN_TENSOR_NCHW && format != CUDNN_TENSOR_NHWC)
     return fail(CUDNN_STATUS_NOT_SUPPORTED, "vectorised tensor formats are not supported");
   if (format == CUDNN_TENSOR_NHWC && rank < 3) return bad_parameter("the NHWC format needs three dimensions");
-  if (const cudnnStatus_t status = set_tensor(tensor, type, rank, dims, dims); status != CUDNN_STATUS_SUCCESS)
-    return status;
-  set_packed_strides(tensor, format);
-  return CUDNN_STATUS_SUCCESS;
+  if (dims == nullptr) return null_pointer();
+  int strides[CUDNN_DIM_MAX] = {};
+  if (rank >= 1 && rank <= CUDNN_DIM_MAX && positive(dims, rank) && !packed_strides(dims, rank, format, strides))
+    return too_large();
+  return set_tensor(tensor, type, rank, dims, strides);
 }
 
 }  // namespace
@@ -152,6 +166,7 @@ MAYA_API cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter
     return fail(CUDNN_STATUS_NOT_SUPPORTED, "filter rank outside 3 to CUDNN_DIM_MAX");
   if (storage_bits(type) == 0 || !positive(dims, rank))
     return bad_parameter("filter dimension below 1 or unknown data type");
+  if (!is_sane(dims, nullptr, rank)) return too_large();
   filter->type = type, filter->format = format, filter->rank = rank;
   std::copy(dims, dims + rank, filter->dims);
   return CUDNN_STATUS_SUCCESS;
