@@ -1,16 +1,22 @@
 /* Redirects the dynamic loader's searches for NVIDIA's libraries to ours (rtld-audit(7)).
  *
- * Why not LD_LIBRARY_PATH or LD_PRELOAD: the wheels carry DT_RPATH, which beats LD_LIBRARY_PATH, and Python code opens libraries by absolute path, which
- * LD_PRELOAD does not catch. Every search passes through la_objsearch, so it catches all of them.
+ * Why not LD_LIBRARY_PATH or LD_PRELOAD: the wheels carry DT_RPATH, which beats LD_LIBRARY_PATH, and Python code opens
+ * libraries by absolute path, which LD_PRELOAD does not catch. Every search passes through la_objsearch, so it catches
+ * all of them.
  *
  * A search for base name B is answered with <our folder>/B when we have such a file. Forms of B that are understood:
  *   libcudart.so.13                    the soname
  *   libcudart.so.13.2.86               full version: cut back to what we have
  *   libcudart.3eda8113.so.13           a copy vendored into a wheel (auditwheel, "[.-]<hash>")
  *   libcudart-c64a25f3.so.12.3.101     the same, older form with a full version
- * A name that is not the one of our file is answered in the search of folders, not before it: the loader then knows our library under that name as well, which
- * it must to find the versions that another library needs of it (else it ends the process: dl-version.c, needed != NULL).
- * Files in <our folder>/fallback (libnvrtc, libnvJitLink) are used only when the loader has found no copy anywhere else.
+ * A name that is not the one of our file is answered in the search of folders, not before it: the loader then knows our
+ * library under that name as well, which it must to find the versions that another library needs of it (else it ends
+ * the process: dl-version.c, needed != NULL). Files in <our folder>/fallback (libnvrtc, libnvJitLink) are used only
+ * when the loader has found no copy anywhere else.
+ *
+ * A search for a library of NVIDIA's that we should have, but under a version that we have not (a wheel of a newer CUDA
+ * release) or not at all (a file of ours is gone), is explained in one line, once a name: what the loader or the
+ * program says later seldom names the cause.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -75,9 +81,51 @@ static char* find_file(struct FileList* list, const char* base) {
     if (found != NULL) return found;
     char* dot = strrchr(name, '.');
     if (dot == NULL || dot <= so) return NULL;
-    if (strspn(dot + 1, "0123456789") != strlen(dot + 1) || strchr(so + 3, '.') == dot) return NULL; /* keep the major version */
+    if (strspn(dot + 1, "0123456789") != strlen(dot + 1) || strchr(so + 3, '.') == dot)
+      return NULL; /* keep the major version */
     *dot = '\0';
   }
+}
+
+/* Libraries that come with every build of ours, by the part of their names before ".so". */
+static const char* const kStems[] = {
+    "libcuda",   "libcudart",   "libcublas",     "libcublasLt",  "libcudnn",        "libcufft",     "libcufftw",
+    "libcurand", "libcusolver", "libcusolverMg", "libcusparse",  "libcusparseLt",   "libnccl",      "libcupti",
+    "libcufile", "libnvrtc",    "libnvJitLink",  "libnvidia-ml", "libnvshmem_host", "libnvToolsExt"};
+
+/* Appends the names in `list` that begin with `stem` and ".so." to `text`. */
+static void add_versions(const struct FileList* list, const char* stem, char* text, size_t size) {
+  const size_t length = strlen(stem);
+  for (int i = 0; i < list->count; ++i) {
+    if (strncmp(list->names[i], stem, length) != 0 || strncmp(list->names[i] + length, ".so.", 4) != 0) continue;
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s", used == 0 ? "" : ", ", list->names[i]);
+  }
+}
+
+static void explain_missing(const char* base) {
+  static char said[32][kMaxName];
+  static int count = 0;
+  const char* so = strstr(base, ".so.");
+  if (so == NULL || strlen(base) >= kMaxName) return;
+  const char* stem = NULL;
+  for (size_t i = 0; i < sizeof kStems / sizeof kStems[0]; ++i)
+    if (strlen(kStems[i]) == (size_t)(so - base) && strncmp(kStems[i], base, (size_t)(so - base)) == 0)
+      stem = kStems[i];
+  if (stem == NULL || count == 32) return;
+  for (int i = 0; i < count; ++i)
+    if (strcmp(said[i], base) == 0) return;
+  strcpy(said[count++], base);
+  char versions[512] = "";
+  add_versions(&replacements, stem, versions, sizeof versions);
+  add_versions(&fallbacks, stem, versions, sizeof versions);
+  if (versions[0] != '\0')
+    dprintf(STDERR_FILENO,
+            "maya: %s belongs to a release that Maya has no library for; there is %s: use a build of the program for "
+            "these\n",
+            base, versions);
+  else
+    dprintf(STDERR_FILENO, "maya: %s is missing from %s: build or install Maya's libraries again\n", base, own_folder);
 }
 
 __attribute__((visibility("default"))) unsigned int la_version(unsigned int version) {
@@ -101,6 +149,7 @@ __attribute__((visibility("default"))) char* la_objsearch(const char* name, uint
     int renamed = strcmp(strrchr(ours, '/') + 1, base) != 0;
     return renamed && slash == NULL && flag == LA_SER_ORIG ? (char*)name : ours;
   }
+  if (flag == LA_SER_ORIG && find_file(&fallbacks, base) == NULL) explain_missing(base);
   if (flag == LA_SER_DEFAULT && access(name, F_OK) != 0) {
     char* fallback = find_file(&fallbacks, base);
     if (fallback != NULL) return fallback;

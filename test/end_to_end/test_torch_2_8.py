@@ -48,7 +48,7 @@ class Torch28(EndToEnd):
         self.gpt("plain")
 
     def test_fsdp_on_two_ranks(self):
-        launch = [python(ENVIRONMENT), "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+        launch = [python(ENVIRONMENT), "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
         run = self.run_command([*launch, PROGRAMS / "parallel.py", "--strategy", "fsdp"], options=["--devices", "2"])
         self.assertEqual(run.status, 0, run.explain())
         self.assertIn("fsdp ok, 2 ranks", run.out, run.explain())
