@@ -83,6 +83,21 @@ TEST_CASE("a host that does all the waiting: step time is host time") {
   CHECK(static_cast<double>(faster.median_ns) == Approx(20e6 + launches_ns).epsilon(0.001));
 }
 
+TEST_CASE("a step that waits for the host is as uncertain as the host that it will run on") {
+  TraceBuilder b;
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < 20; ++i) b.after(1'000'000).gemm(256, 256 + 32 * i, 256);
+    b.after(1'000'000).fill(100);
+  }
+  const Prediction prediction = predicted(one(b));
+  const RankPrediction& rank = prediction.ranks[0];
+  REQUIRE(static_cast<double>(rank.breakdown.host_bound) > 0.9 * static_cast<double>(rank.median_ns));
+  // Hosts of published machines take from half of the tracing one's time on.
+  const auto middle = static_cast<double>(rank.median_ns);
+  CHECK((middle - static_cast<double>(rank.low_ns)) / middle == Approx(0.5).epsilon(0.1));
+  CHECK((static_cast<double>(rank.high_ns) - middle) / middle == Approx(0.5).epsilon(0.1));
+}
+
 TEST_CASE("a device that does all the work: step time is device time, on a slower device more") {
   TraceBuilder b;
   for (int step = 0; step < 4; ++step) {
