@@ -1,5 +1,7 @@
 #include "driver_shim/common/recording.h"
 
+#include <algorithm>
+
 #include "driver_shim/common/driver_access.h"
 
 namespace maya::shim {
@@ -44,6 +46,24 @@ CUresult record(CUstream stream, const OperationRecord& operation, const WriteLi
   const MayaTable* table = driver();
   if (table == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
   return table->record_operation(stream, &operation, writes.data(), writes.size());
+}
+
+CUresult record_success(CUstream stream, const OperationRecord& operation, const WriteList& writes,
+                        MemoryRange report) {
+  const MayaTable* table = driver();
+  if (table == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  if (report.address == 0 || report.bytes == 0) return record(stream, operation, writes);
+  WriteList all;
+  all.append(writes);
+  all.add(reinterpret_cast<const void*>(report.address), report.bytes);
+  const auto write_zeros = [](void* argument) {
+    constexpr char kZeros[1024] = {};
+    const MemoryRange& range = *static_cast<const MemoryRange*>(argument);
+    for (uint64_t done = 0; done < range.bytes; done += sizeof kZeros)
+      driver()->write(range.address + done, kZeros, std::min<uint64_t>(sizeof kZeros, range.bytes - done));
+  };
+  return table->record_timed_operation(stream, &operation, all.data(), all.size(), table->now_ns(), write_zeros,
+                                       &report);
 }
 
 }  // namespace maya::shim

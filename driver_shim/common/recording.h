@@ -46,4 +46,8 @@ bool read_pointer_array(const void* device_array, uint64_t count, std::vector<vo
 // Hands the operation to the driver. CUDA_ERROR_NOT_INITIALIZED when there is no driver of ours.
 CUresult record(CUstream stream, const OperationRecord& operation, const WriteList& writes);
 
+// As record(), and `report` holds known zeros afterwards: the status words with which a routine says that it succeeded.
+// Under stream capture they are unknown like the other results, and so read as zero too.
+CUresult record_success(CUstream stream, const OperationRecord& operation, const WriteList& writes, MemoryRange report);
+
 }  // namespace maya::shim

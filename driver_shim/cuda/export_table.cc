@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "driver_shim/common/maya_table.h"
 #include "driver_shim/cuda/allocation.h"
@@ -204,13 +205,23 @@ constexpr MayaTable kTable = {
     .stream_id = &Profiler::stream_id,
 };
 
+// NVIDIA's compilers ask too, and do without: they need no driver (design.md section 2). By the file's name, also where
+// a wheel has put a hash into it.
+bool is_compiler(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const std::string_view name = slash == nullptr ? path : slash + 1;
+  for (const std::string_view compiler : {"libnvrtc", "libnvJitLink", "libnvvm", "libnvptxcompiler"})
+    if (name.starts_with(compiler)) return true;
+  return false;
+}
+
 // NVIDIA's runtime asks for its own table first thing and cannot go on without it: says so once, naming the object that
 // asked.
 void explain_refusal(const void* caller) noexcept {
   static std::atomic<bool> said{false};
-  if (said.exchange(true, std::memory_order_relaxed)) return;
   Dl_info object{};
   const char* name = dladdr(caller, &object) != 0 && object.dli_fname != nullptr ? object.dli_fname : "the program";
+  if (is_compiler(name) || said.exchange(true, std::memory_order_relaxed)) return;
   try {
     print_line(
         std::string(name) +

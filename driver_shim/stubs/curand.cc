@@ -8,11 +8,11 @@
 #include <new>
 
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/library_handle.h"
 #include "driver_shim/common/recording.h"
-#include "driver_shim/stubs/library_handle.h"
 
 using namespace maya;
-using namespace maya::stubs;
+using namespace maya::shim;
 
 namespace {
 

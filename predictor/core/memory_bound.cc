@@ -68,6 +68,21 @@ double extra_floor_ns(Family family, bool backward) {
   }
 }
 
+// Arithmetic of these families runs on the ordinary units, at about half their peak. Dense solvers spend most of their
+// time in narrow panels: the shares of LU, Cholesky and QR are what such libraries reach at orders of some thousands,
+// those of eigenvalue and singular value decompositions, half of whose work is matrix-vector products, a tenth of it.
+// Not fitted: no public table of solver times is among the sources of Maya's tables.
+double compute_share(const Work& work) {
+  if (work.family != Family::kSolver) return 0.5;
+  switch (static_cast<Operator>(work.shape.get(Key::kOperator))) {
+    case Operator::kEigenvalues:
+    case Operator::kSingularValues:
+      return 0.04;
+    default:
+      return 0.4;
+  }
+}
+
 }  // namespace
 
 double memory_bound_ns(const device::DeviceProfile& profile, const Work& work) {
@@ -75,10 +90,10 @@ double memory_bound_ns(const device::DeviceProfile& profile, const Work& work) {
   const bool strided = work.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided);
   const double share = bandwidth_share(work.family, backward, strided);
   const double memory = bytes_of(work) / (profile.memory_bandwidth * share) * 1e9;
-  // Arithmetic of these kernels runs on the ordinary units, at about half their peak.
-  constexpr double kComputeShare = 0.5;
-  const double compute = work.flops / (peak_of(profile, work.type, work.tensor_cores) * kComputeShare) * 1e9;
-  return profile.kernel_floor_ns + extra_floor_ns(work.family, backward) + std::max(memory, compute);
+  const double compute = work.flops / (peak_of(profile, work.type, work.tensor_cores) * compute_share(work)) * 1e9;
+  // Kernels of one call that wait for each other, each at least as long as an empty one.
+  const double steps = static_cast<double>(std::max<int64_t>(work.shape.get(Key::kSteps), 1));
+  return steps * profile.kernel_floor_ns + extra_floor_ns(work.family, backward) + std::max(memory, compute);
 }
 
 }  // namespace maya::model

@@ -70,8 +70,10 @@ constexpr const char* kNames[] = {"none",
                                   "operator",
                                   "prefix",
                                   "window",
-                                  "channels_first"};
-static_assert(std::size(kNames) == static_cast<size_t>(Key::kChannelsFirst) + 1);
+                                  "channels_first",
+                                  "steps",
+                                  "nonzeros"};
+static_assert(std::size(kNames) == static_cast<size_t>(Key::kNonzeros) + 1);
 
 struct NamedOperator {
   std::string_view name;
@@ -136,6 +138,10 @@ constexpr NamedOperator kOperators[] = {
     {"sgd", Operator::kSgd},
     {"foreach", Operator::kForeach},
     {"moe", Operator::kMixtureOfExperts},
+    {"factorization", Operator::kFactorization},
+    {"triangular_solve", Operator::kTriangularSolve},
+    {"eigenvalues", Operator::kEigenvalues},
+    {"singular_values", Operator::kSingularValues},
 };
 
 }  // namespace

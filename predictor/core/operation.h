@@ -126,6 +126,8 @@ enum class Key : uint8_t {
   kPrefix = 62,          // attention: cached keys before the first query; seq_kv counts them
   kWindow = 63,          // attention: keys a query sees at most; 0: all
   kChannelsFirst = 64,   // convolution: 1 when pixels of one channel lie side by side (NCHW), 0: channels of one pixel
+  kSteps = 65,           // solvers, Fourier transforms: kernels that wait for each other; 0 or 1: one
+  kNonzeros = 66,        // stored elements of a sparse matrix
 };
 
 // Which operation of its family: what tells apart operations that move the same bytes. Part of the trace format, as
@@ -172,6 +174,11 @@ enum class Operator : uint8_t {
   kForeach = 82,  // one arithmetic operation over a list of tensors
   // grouped GEMM
   kMixtureOfExperts = 96,  // whole fused expert layer: both products and the activation between them
+  // solver
+  kFactorization = 112,  // Cholesky, LU, LDL, QR; also their explicit inverses and orthogonal factors
+  kTriangularSolve = 113,
+  kEigenvalues = 114,
+  kSingularValues = 115,
 };
 std::string_view operator_name(Operator op);         // "add", "layer_norm", ...; "" for kNone
 Operator operator_from_name(std::string_view name);  // as PyTorch calls it; kNone when unknown

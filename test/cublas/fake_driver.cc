@@ -42,6 +42,22 @@ CUresult read(void* host, CUdeviceptr source, uint64_t bytes, int* all_known) {
   return CUDA_SUCCESS;
 }
 
+CUresult write(CUdeviceptr destination, const void* host, uint64_t bytes) {
+  const char* from = static_cast<const char*>(host);
+  std::vector<char>& to = fake().memory[destination];
+  to.assign(from, from + bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult record_timed_operation(CUstream stream, const OperationRecord* operation, const MemoryRange* writes,
+                                uint32_t count, uint64_t, void (*rest)(void* argument), void* argument) {
+  const CUresult result = record_operation(stream, operation, writes, count);
+  if (result == CUDA_SUCCESS && rest != nullptr) rest(argument);
+  return result;
+}
+
+uint64_t now_ns() { return 0; }
+
 CUresult context_get_current(CUcontext* context) {
   *context = fake().has_context ? reinterpret_cast<CUcontext>(0x10) : nullptr;
   return CUDA_SUCCESS;
@@ -134,6 +150,9 @@ const MayaTable* driver() {
     made.record_operation = &test::record_operation;
     made.allocate = &test::allocate;
     made.read = &test::read;
+    made.write = &test::write;
+    made.now_ns = &test::now_ns;
+    made.record_timed_operation = &test::record_timed_operation;
     return made;
   }();
   return &table;

@@ -1,6 +1,6 @@
-// A library context of the libraries that Maya only keeps present: it has a stream, and a pointer mode where the
-// library knows one. cuSPARSE, cuSOLVER and cuSPARSELt number these statuses alike. Their headers are not needed to
-// build: arguments are declared by size.
+// What the mathematics libraries beside cuBLAS have in common: a handle with a stream, and a pointer mode where the
+// library knows one; versions. cuSPARSE, cuSOLVER and cuSPARSELt number these statuses alike. Their headers are not
+// needed to build: handles are pointers to our own types, enumerations are int, as a program passes them.
 #pragma once
 
 #include <cuda.h>
@@ -8,9 +8,31 @@
 #include <cstdint>
 #include <new>
 
-namespace maya::stubs {
+namespace maya::shim {
 
-enum Status : int { kSuccess = 0, kNotInitialized = 1, kAllocFailed = 2, kInvalidValue = 3 };
+enum Status : int {
+  kSuccess = 0,
+  kNotInitialized = 1,
+  kAllocFailed = 2,
+  kInvalidValue = 3,
+  kExecutionFailed = 6,
+  kInternalError = 7,
+};
+
+// What the driver's answer to a recorded operation is in these libraries' terms.
+inline int status_of(CUresult result) {
+  switch (result) {
+    case CUDA_SUCCESS:
+      return kSuccess;
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return kNotInitialized;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return kAllocFailed;
+    default:
+      return kExecutionFailed;
+  }
+}
 
 // Values of libraryPropertyType (library_types.h).
 enum Property : int { kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2 };
@@ -69,4 +91,4 @@ int get_stream(const LibraryHandle<Tag>* handle, CUstream* stream) {
   return kSuccess;
 }
 
-}  // namespace maya::stubs
+}  // namespace maya::shim

@@ -1,23 +1,14 @@
-// cuSPARSELt: handle, version, error texts. The handle is the caller's storage (512 bytes); ours needs no more than a
-// mark in it.
+// cuSPARSELt: handle, versions, error texts.
 #include <cstdint>
-#include <cstring>
 
 #include "driver_shim/common/api.h"
-#include "driver_shim/stubs/library_handle.h"
+#include "driver_shim/cusparse_lt/objects.h"
 
-using namespace maya::stubs;
+using namespace maya::cusparse_lt;
 
 namespace {
 
-constexpr Version kVersion{0, 8, 1};
-constexpr uint64_t kMagic = 0x6d617961736c7468;
-
-bool usable(const void* handle) {
-  uint64_t mark = 0;
-  if (handle != nullptr) std::memcpy(&mark, handle, sizeof mark);
-  return mark == kMagic;
-}
+constexpr maya::shim::Version kVersion{0, 8, 1};
 
 constexpr const char* kNames[] = {
     "CUSPARSE_STATUS_SUCCESS",          "CUSPARSE_STATUS_NOT_INITIALIZED", "CUSPARSE_STATUS_ALLOC_FAILED",
@@ -34,22 +25,23 @@ const char* name(int status) {
 
 MAYA_API int cusparseLtInit(void* handle) {
   if (handle == nullptr) return kInvalidValue;
-  std::memcpy(handle, &kMagic, sizeof kMagic);
+  store(handle, Handle{});
   return kSuccess;
 }
 
 MAYA_API int cusparseLtDestroy(const void* handle) {
-  if (!usable(handle)) return kInvalidValue;
-  std::memset(const_cast<void*>(handle), 0, sizeof kMagic);
+  if (const int status = check(handle); status != kSuccess) return status;
+  std::memset(const_cast<void*>(handle), 0, sizeof(Handle));
   return kSuccess;
 }
 
 MAYA_API int cusparseLtGetVersion(const void* handle, int* version) {
-  if (!usable(handle) || version == nullptr) return kInvalidValue;
+  if (const int status = check(handle); status != kSuccess) return status;
+  if (version == nullptr) return kInvalidValue;
   *version = kVersion.number();
   return kSuccess;
 }
 
-MAYA_API int cusparseLtGetProperty(int type, int* value) { return get_property(kVersion, type, value); }
+MAYA_API int cusparseLtGetProperty(int type, int* value) { return maya::shim::get_property(kVersion, type, value); }
 MAYA_API const char* cusparseLtGetErrorName(int status) { return name(status); }
 MAYA_API const char* cusparseLtGetErrorString(int status) { return name(status); }

@@ -1,19 +1,19 @@
-// cuSPARSE: handles, streams, versions, error texts, matrix descriptors. Operations are not supported.
+// cuSPARSE: handles, streams, versions, error texts, descriptors of the typed routines.
 #include <cstdio>
 
 #include "driver_shim/common/api.h"
-#include "driver_shim/stubs/library_handle.h"
+#include "driver_shim/cusparse/handle.h"
 
-using namespace maya::stubs;
+using namespace maya::cusparse;
+using maya::shim::create;
+using maya::shim::destroy;
+using maya::shim::get_property;
+using maya::shim::get_stream;
+using maya::shim::set_stream;
 
 namespace {
 
-constexpr Version kVersion{12, 7, 10};
-using Handle = LibraryHandle<0x6d61796173707273>;
-
-struct MatrixDescriptor {
-  int type = 0, fill_mode = 0, diagonal = 0, index_base = 0;  // general, lower, non-unit, zero: the documented defaults
-};
+constexpr maya::shim::Version kVersion{12, 7, 10};
 
 struct StatusText {
   const char* name;
