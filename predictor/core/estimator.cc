@@ -83,7 +83,8 @@ double Estimator::sustained_factor(const Work& work, double burst_ns) const {
 }
 
 const TableModel* Estimator::model_of(const Work& work, bool* stands_in) const {
-  *stands_in = false;
+  // Products with a structured operand run kernels of their own on half the depth.
+  *stands_in = work.shape.get(Key::kNonzeros) != 0;
   const TypeClass type = type_class_of(work);
   const int direction = model_direction(work);
   if (const TableModel* model = table_->find(work.family, type, direction)) return model;
