@@ -78,8 +78,9 @@ struct Imports {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (!entry.is_regular_file() || entry.path().extension().string().find(".so") == std::string::npos) continue;
       const ElfFile file(entry.path().string());
-      for (const std::string& needed : file.needed)
-        if (is_nvidias(needed) && ours.count(needed) == 0) unknown_libraries.insert(needed);
+      for (const std::string& needed : file.needed)  // torch 2.4 and 2.5 carry cuSPARSELt in their own folder
+        if (is_nvidias(needed) && ours.count(needed) == 0 && !fs::exists(entry.path().parent_path() / needed))
+          unknown_libraries.insert(needed);
       for (const ElfSymbol& symbol : file.imports) {
         std::string library = symbol.file;
         if (symbol.version.empty())

@@ -9,6 +9,9 @@ const char* const kFillFloat =
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_";
 const char* const kFillLong =
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIlEESt5arrayIPcLm1EELb0EEEviT0_T1_";
+// The same of torch 2.5.1, found among its symbols.
+const char* const kFillLongOfTorch25 =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIlEENS_6detail5ArrayIPcLi1EEEEEviT0_T1_";
 const char* const kAddFloat =
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_";
 const char* const kAddLongScalar =
@@ -88,6 +91,9 @@ TEST_CASE("fill of 8-byte elements", "[effects]") {
   const TestKernel fill(kFillLong, {{0, 4}, {8, 8}, {16, 8}});
   fill.launch(*memory, {value(2), value(int64_t{5000000000}), pointers({base})});
   CHECK(get<int64_t>(*memory, base, 2) == std::vector<int64_t>{5000000000, 5000000000});
+  const TestKernel older(kFillLongOfTorch25, {{0, 4}, {8, 8}, {16, 8}});
+  older.launch(*memory, {value(2), value(int64_t{7}), pointers({base})});
+  CHECK(get<int64_t>(*memory, base, 2) == std::vector<int64_t>{7, 7});
   fill.launch(*memory, {value(2), value(int64_t{-1}), pointers({base})});
   CHECK(get<int64_t>(*memory, base, 2) == std::vector<int64_t>{-1, -1});
 }

@@ -19,9 +19,9 @@ limit=300 # seconds for one run
 declare -A triton=([2.4.1]=3.0.0 [2.5.1]=3.1.0 [2.6.0]=3.2.0 [2.7.1]=3.3.1 [2.8.0]=3.4.0 [2.9.1]=3.5.1 [2.10.0]=3.6.0)
 all="2.4.1 2.5.1 2.6.0 2.7.1 2.8.0 2.9.1 2.10.0"
 
-# What a failed run says last of itself, without rank and path, short enough for a table.
+# What a failed run says last of itself, without rank and path, short enough for a table. Ranks that only lost their peers do not count.
 reason() {
-  grep -E '^(\[rank[0-9]+\]: )?([a-zA-Z_.]+\.)?[A-Za-z]*Error: ' "$1" | grep -v ChildFailedError | tail -1 | sed -E 's/^\[rank[0-9]+\]: //; s/ \(\/.*//; s/\|/ /g' | cut -c1-150
+  grep -E '^(\[rank[0-9]+\]: )?([a-zA-Z_.]+\.)?[A-Za-z]*Error: ' "$1" | grep -vE 'ChildFailedError|RemoteError|DistBackendError|Connection closed' | tail -1 | sed -E 's/^\[rank[0-9]+\]: //; s/ \(\/.*//; s/\|/ /g' | cut -c1-150
 }
 
 row() { printf '| %s | %s | %s | %s | %s |\n' "$(date -u +%F)" "$version" "$cuda" "$1" "$2"; }

@@ -203,12 +203,15 @@ class ElementwiseEffect : public Effect {
   uint32_t output_bytes_;
 };
 
-// The n of "std::array<char*, 3ul>"; 0 when the text is something else.
+// The n of "std::array<char*, 3ul>", and of "at::detail::Array<char*, 3>", which was used until torch 2.5 and lies in
+// memory alike; 0 when the text is something else.
 uint32_t pointer_count(std::string_view text) {
-  constexpr std::string_view kStart = "std::array<char*, ";
-  if (!text.starts_with(kStart) || text.size() < kStart.size() + 1) return 0;
-  const int digit = text[kStart.size()] - '0';
-  return digit >= 1 && digit <= static_cast<int>(kMaximumTensors) ? static_cast<uint32_t>(digit) : 0;
+  for (const std::string_view start : {"std::array<char*, ", "at::detail::Array<char*, "}) {
+    if (!text.starts_with(start) || text.size() < start.size() + 1) continue;
+    const int digit = text[start.size()] - '0';
+    return digit >= 1 && digit <= static_cast<int>(kMaximumTensors) ? static_cast<uint32_t>(digit) : 0;
+  }
+  return 0;
 }
 
 // What can be seen of a function object that is not known: how many tensors it
