@@ -30,7 +30,7 @@ print(tuple(y.shape), int(info))
 # Names as PyTorch 2.15 calls them; one of each family at least.
 EXPECTED = """cufftXtExec cusolverDnXpotrf cusolverDnSpotrfBatched cusolverDnXpotrs cusolverDnSgetrf cusolverDnSgetrs cusolverDnSsytrf cusolverDnXgeqrf
 cusolverDnSorgqr cusolverDnSormqr cusolverDnSgesvd cusolverDnSgesvdj cusolverDnSgesvdjBatched cusolverDnSgesvdaStridedBatched cusparseSpMM cusparseSpMV cusparseSDDMM
-cusparseSpGEMM_compute cusparseScsrgeam2 cusparseSpSM_solve cusparseSpSV_solve cusparseSbsrmm cusparseSbsrmv cusparseXcoo2csr cusparseLtMatmul cusparseLtSpMMACompress2""".split()
+cusparseSpGEMM_compute cusparseScsrgeam2 cusparseSpSM_solve cusparseSpSV_solve cusparseSbsrsm2_solve cusparseSbsrmv cusparseXcoo2csr cusparseLtMatmul cusparseLtSpMMACompress2""".split()
 OURS = re.compile("cufft|cusolver|cusparse")
 
 
