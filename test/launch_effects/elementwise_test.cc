@@ -37,6 +37,12 @@ const char* const kConvert =
     "EUlfE_St5arrayIPcLm2EELi4E23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_"
     "13StoreWithCastILi1EEEEEviT_T0_T2_T3_"
     "T4_T5_";
+// The same of torch 2.5.1, without the number of elements a thread, from a trace of it.
+const char* const kConvertOfTorch25 =
+    "_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_"
+    "clEvENKUlvE5_clEvEUlfE_NS_6detail5ArrayIPcLi2EEE23TrivialOffsetCalculatorILi1EjESC_NS0_"
+    "6memory12LoadWithCastILi1EEE"
+    "NSD_13StoreWithCastILi1EEEEEviT_T0_T1_T2_T3_T4_";
 const char* const kStridedCopy =
     "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_23direct_copy_kernel_cudaERNS_"
     "18TensorIteratorBase"
@@ -175,7 +181,8 @@ TEST_CASE("a copy converts by the types in its parameters", "[effects]") {
   auto memory = make_memory();
   const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
   put<double>(*memory, in, {1.5, -3.25});
-  const TestKernel convert(kConvert, {{0, 4}, {4, 1}, {8, 16}, {24, 1}, {25, 1}, {28, 8}, {36, 8}});
+  const auto name = GENERATE(kConvert, kConvertOfTorch25);
+  const TestKernel convert(name, {{0, 4}, {4, 1}, {8, 16}, {24, 1}, {25, 1}, {28, 8}, {36, 8}});
   const auto types = [](uint8_t type, uint32_t size) { return Parameter().add(type).pad_to(4).add(size); };
   // Double (7) to long (4).
   convert.launch(*memory,

@@ -369,9 +369,10 @@ std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const 
   if (family == "vectorized_elementwise_kernel" && arguments.size() >= 3) {
     function = arguments[1];
     if (!flat_layout(kernel, arguments[2], 1, false, {}, &layout)) return nullptr;
-  } else if (family == "unrolled_elementwise_kernel" && arguments.size() == 7) {
+  } else if (family == "unrolled_elementwise_kernel" && (arguments.size() == 7 || arguments.size() == 6)) {
+    // Until torch 2.5 the elements of a thread are no template argument; loader and storer come last in any case.
     function = arguments[0];
-    if (!flat_layout(kernel, arguments[1], 1, true, arguments[5], &layout)) return nullptr;
+    if (!flat_layout(kernel, arguments[1], 1, true, arguments[arguments.size() - 2], &layout)) return nullptr;
   } else if (family == "unrolled_elementwise_kernel_for_multi_outputs" && arguments.size() == 5 &&
              arguments[0].size() == 1) {
     const auto outputs = static_cast<uint32_t>(arguments[0][0] - '0');
@@ -400,9 +401,9 @@ std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const 
   if (functor && (functor->inputs + 1u != layout.tensors || !has_size(kernel, 1, functor->bytes))) functor.reset();
   const uint32_t bytes = functor ? element_bytes(functor->result_type) : guess_function(function).output_bytes;
   scalars->push_back({0, 0, 0, 4});
-  if (arguments.size() == 7 && family == "unrolled_elementwise_kernel") {
-    add_cast_sizes(kernel, arguments[5], 5, scalars);
-    add_cast_sizes(kernel, arguments[6], 6, scalars);
+  if (family == "unrolled_elementwise_kernel") {
+    add_cast_sizes(kernel, arguments[arguments.size() - 2], 5, scalars);
+    add_cast_sizes(kernel, arguments[arguments.size() - 1], 6, scalars);
   }
   return std::make_unique<ElementwiseEffect>(layout, functor, bytes);
 }
