@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
   double cpu_scale = 0;
   bool no_trace = false, show_devices = false, show_clusters = false, show_folder = false;
   int world_size = 0, gpus_per_node = 0, jobs = 0;
-  std::string ranks = "auto", cluster;
+  std::string ranks = "auto", cluster, inject;
   app.add_option("--device", device,
                  "Device to emulate: a name from --list-devices or the path of a profile file [h100-sxm]");
   app.add_option("--devices", devices, "Number of devices [1]");
@@ -184,6 +184,12 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", jobs, "Ranks to run at a time where they run alone [one a core]");
   app.add_option("--cluster", cluster,
                  "Nodes and network, recorded in the trace: a name from --list-clusters or the path of a description");
+  app.add_option(
+      "--inject", inject,
+      "Results to stand in for those of kernels, which do not run: routing=balanced gives the experts of a mixture of "
+      "experts the same number of tokens each, where a router chooses by torch.topk (token t gets the experts "
+      "(t * k + j) mod experts, for j below k; results up to 1 MiB). Without it routing is unknown, and a program that "
+      "reads it sees zeros");
   app.add_flag("--list-clusters", show_clusters, "Print the known clusters and end");
   app.add_flag("--list-devices", show_devices, "Print the known devices and end");
   app.add_flag("--print-library-path", show_folder, "Print the folder to put into LD_LIBRARY_PATH and end");
@@ -252,6 +258,11 @@ int main(int argc, char** argv) {
       fail(kTool, maya::cli::kUsage,
            "--cpu-scale is out of range: " + std::to_string(cpu_scale) + "; give 0.01 to 100");
     setenv("MAYA_CPU_SCALE", std::to_string(cpu_scale).c_str(), 1);
+  }
+  if (app.count("--inject") != 0) {
+    if (inject != "routing=balanced")
+      fail(kTool, maya::cli::kUsage, "--inject is unknown: " + inject + "; known is routing=balanced");
+    setenv("MAYA_INJECT", inject.c_str(), 1);
   }
   if (no_trace) {
     setenv("MAYA_TRACE", "0", 1);

@@ -15,6 +15,8 @@ namespace {
 
 std::atomic<uint64_t> computed{0};
 std::atomic<uint64_t> made_unknown{0};
+std::atomic<bool> balanced_routing{false};
+std::atomic<void (*)(const RoutingCall&)> routing_observer{nullptr};
 
 using EffectMaker = std::unique_ptr<Effect> (*)(const KernelInfo&, const KernelName&, std::vector<ScalarSlot>*);
 // In this order; the last takes every kernel.
@@ -35,6 +37,16 @@ void add_absolute_offsets(const KernelInfo& kernel, std::vector<ScalarSlot>* sca
 
 void count_computed() { computed.fetch_add(1, std::memory_order_relaxed); }
 void count_made_unknown() { made_unknown.fetch_add(1, std::memory_order_relaxed); }
+
+bool routing_is_balanced() { return balanced_routing.load(std::memory_order_relaxed); }
+void report_unknown_routing(const RoutingCall& call) {
+  if (routing_observer.load(std::memory_order_relaxed) == nullptr) return;
+  if (const auto observe = routing_observer.exchange(nullptr); observe != nullptr) observe(call);
+}
+void set_routing(Routing routing, void (*observe)(const RoutingCall&)) {
+  balanced_routing.store(routing == Routing::kBalanced, std::memory_order_relaxed);
+  routing_observer.store(observe, std::memory_order_relaxed);
+}
 
 void KernelBehaviorDeleter::operator()(const KernelBehavior* behavior) const { delete behavior; }
 

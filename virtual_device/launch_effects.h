@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "virtual_device/kernel.h"
@@ -35,6 +36,23 @@ struct ScalarSlot {
   uint16_t size;
 };
 const std::vector<ScalarSlot>& shape_scalars(const KernelBehavior& behavior);
+
+// Routing of tokens to experts: a choice of the k largest of at most kMostExperts unknown numbers in each row. Nothing
+// is known of the result, and what programs count from it (tokens of each expert) is then nothing like a real step.
+inline constexpr uint64_t kMostExperts = 512;
+struct RoutingCall {
+  std::string_view kernel;  // demangled, without arguments
+  uint64_t tokens = 0;
+  uint64_t experts = 0;
+  uint64_t chosen = 0;  // experts a token
+};
+enum class Routing : uint8_t {
+  kUnknown,   // results stay unknown
+  kBalanced,  // token t is given the experts (t * chosen + j) mod experts, j < chosen; their weights stay unknown
+};
+// For the whole process, before the first launch. `observe` may be null; it is told the first routing call whose result
+// stays unknown: there is no option for it, or the result has more than 1 MiB.
+void set_routing(Routing routing, void (*observe)(const RoutingCall&));
 
 // Counters for the report.
 struct EffectCounters {

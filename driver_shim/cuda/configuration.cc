@@ -129,6 +129,10 @@ Configuration read_configuration() {
     if (!parse_integer(text, 0, 1 << 20, &iterations)) refuse(result, "MAYA_GRAPH_ITERATIONS", text, "0 to 1048576");
     result.graph_iterations = static_cast<uint32_t>(iterations);
   }
+  if (const auto text = variable("MAYA_INJECT"); text == "routing=balanced")
+    result.balanced_routing = true;
+  else if (!text.empty())
+    refuse(result, "MAYA_INJECT", text, "routing=balanced");
   // These belong to the launcher, so nonsense in them is not ours to refuse.
   parse_integer(variable("RANK"), 0, 1 << 30, &result.rank);
   parse_integer(variable("WORLD_SIZE"), 1, 1 << 30, &result.world_size);

@@ -13,6 +13,7 @@
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "trace_proto/writer.h"
+#include "virtual_device/launch_effects.h"
 
 namespace maya::cuda {
 namespace {
@@ -22,6 +23,19 @@ constexpr size_t kMostStreams = 1 << 20;
 constexpr size_t kMostEvents = 1 << 22;
 
 std::mutex initialize_mutex;
+
+// Of the ranks of a world the first one speaks.
+void report_routing(const device::RoutingCall& call) {
+  const Configuration& chosen = maya::cuda::configuration();
+  if (chosen.rank > 0) return;
+  const std::string what = "the choice of " + std::to_string(call.chosen) + " of " + std::to_string(call.experts) +
+                           " for " + std::to_string(call.tokens) + " rows (" + std::string(call.kernel) + ")";
+  print_line(chosen.balanced_routing
+                 ? "MAYA_INJECT: " + what + " was not balanced: its result is larger than 1 MiB or has gaps"
+                 : what +
+                       " depends on unknown results; if it routes tokens to experts, use maya-run --inject "
+                       "routing=balanced");
+}
 
 }  // namespace
 
@@ -39,6 +53,7 @@ CUresult Driver::create_instance() {
   const Configuration& chosen = maya::cuda::configuration();
   if (!chosen.valid) return CUDA_ERROR_INVALID_VALUE;
   if (chosen.devices == 0) return CUDA_ERROR_NO_DEVICE;
+  device::set_routing(chosen.balanced_routing ? device::Routing::kBalanced : device::Routing::kUnknown, report_routing);
   device::Memory::Options options;
   options.devices = chosen.devices;
   options.capacity_bytes =

@@ -10,6 +10,47 @@ Parameter tensor_info(Address data, uint32_t size, uint32_t stride) {
   return made.at(0, data).at(8, size).at(108, stride).at(208, 1);
 }
 
+// gatherTopK<float, unsigned, 1, false>.
+const TestKernel& top_floats() {
+  static const TestKernel top(
+      "_ZN2at6native6sbtopk10gatherTopKIfjLi1ELb0EEEvNS_4cuda6detail10TensorInfoIKT_T0_EES8_S8_bS8_S8_"
+      "NS5_IS6_S8_EES8_NS5_IlS8_EES8_PS6_",
+      {{0, 216},
+       {216, 4},
+       {220, 4},
+       {224, 1},
+       {228, 4},
+       {232, 4},
+       {240, 216},
+       {456, 4},
+       {464, 216},
+       {680, 4},
+       {688, 8}});
+  return top;
+}
+
+// Rows of `columns` elements, one behind the other.
+Parameter rows_info(Address data, uint32_t rows, uint32_t columns) {
+  Parameter made;
+  made.at(0, data).at(8, rows).at(108, columns).at(208, 1);
+  return made;
+}
+
+maya::device::RoutingCall reported;
+
+// The experts that 6 tokens get, 2 of 4 each, from unknown probabilities; they were known zeros before.
+std::vector<int64_t> route(Memory& memory, Address* indices) {
+  const Address source = allocate(memory, 512), values = allocate(memory, 512);
+  *indices = allocate(memory, 512);
+  put<int64_t>(memory, *indices, std::vector<int64_t>(12, 0));
+  put<float>(memory, values, std::vector<float>(12, 0));
+  top_floats().launch(memory,
+                      {rows_info(source, 6, 4), value(4u), value(2u), value(uint8_t{1}), value(6u), value(1u),
+                       rows_info(values, 6, 2), value(1u), rows_info(*indices, 6, 2), value(1u), value(uint64_t{0})});
+  CHECK_FALSE(memory.known(values, 4));
+  return get<int64_t>(memory, *indices, 12);
+}
+
 }  // namespace
 
 TEST_CASE("cumulative sums of rows", "[effects]") {
@@ -75,26 +116,58 @@ TEST_CASE("a bitonic sort takes its values along", "[effects]") {
 }
 
 TEST_CASE("the largest elements, in order of their index, those equal to the last one behind them", "[effects]") {
-  const TestKernel top(
-      "_ZN2at6native6sbtopk10gatherTopKIfjLi1ELb0EEEvNS_4cuda6detail10TensorInfoIKT_T0_EES8_S8_bS8_S8_"
-      "NS5_IS6_S8_EES8_NS5_IlS8_EES8_PS6_",
-      {{0, 216},
-       {216, 4},
-       {220, 4},
-       {224, 1},
-       {228, 4},
-       {232, 4},
-       {240, 216},
-       {456, 4},
-       {464, 216},
-       {680, 4},
-       {688, 8}});
   auto memory = make_memory();
   const Address source = allocate(*memory, 512), values = allocate(*memory, 512), indices = allocate(*memory, 512);
   put<float>(*memory, source, {2, 7, 2, 9, 1});
-  top.launch(*memory,
-             {tensor_info(source, 1, 5), value(5u), value(3u), value(uint8_t{1}), value(1u), value(1u),
-              tensor_info(values, 1, 3), value(1u), tensor_info(indices, 1, 3), value(1u), value(uint64_t{0})});
+  top_floats().launch(
+      *memory, {tensor_info(source, 1, 5), value(5u), value(3u), value(uint8_t{1}), value(1u), value(1u),
+                tensor_info(values, 1, 3), value(1u), tensor_info(indices, 1, 3), value(1u), value(uint64_t{0})});
   CHECK(get<float>(*memory, values, 3) == std::vector<float>{7, 9, 2});
   CHECK(get<int64_t>(*memory, indices, 3) == std::vector<int64_t>{1, 3, 0});
+}
+
+TEST_CASE("routing stays unknown, and is told once, unless it is balanced", "[effects]") {
+  auto memory = make_memory();
+  Address indices = 0;
+  reported = {};
+  maya::device::set_routing(maya::device::Routing::kUnknown,
+                            [](const maya::device::RoutingCall& call) { reported = call; });
+  route(*memory, &indices);
+  CHECK_FALSE(memory->known(indices, 8));
+  CHECK(reported.tokens == 6);
+  CHECK(reported.experts == 4);
+  CHECK(reported.chosen == 2);
+  reported = {};
+  route(*memory, &indices);
+  CHECK(reported.tokens == 0);
+
+  // 6 tokens x 2 experts over 4 experts: 3 tokens each.
+  maya::device::set_routing(maya::device::Routing::kBalanced,
+                            [](const maya::device::RoutingCall& call) { reported = call; });
+  CHECK(route(*memory, &indices) == std::vector<int64_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
+  CHECK(memory->known(indices, 12 * 8));
+  CHECK(reported.tokens == 0);
+  maya::device::set_routing(maya::device::Routing::kUnknown, nullptr);
+}
+
+TEST_CASE("sorting a balanced choice by its unknown weights leaves it", "[effects]") {
+  const TestKernel sort(
+      "_ZN2at6native20bitonicSortKVInPlaceILin2ELin1ELi16ELi16EflNS0_4GTOpIfLb1EEEjEEvNS_4cuda6detail10TensorInfoIT3_"
+      "T6_"
+      "EES8_S8_S8_NS6_IT4_S8_EES8_T5_",
+      {{0, 216}, {216, 4}, {220, 4}, {224, 4}, {232, 216}, {448, 4}, {452, 1}});
+  auto memory = make_memory();
+  const Address weights = allocate(*memory, 512), experts = allocate(*memory, 512);
+  const auto launch = [&] {
+    put<int64_t>(*memory, experts, {0, 1, 2, 3});
+    sort.launch(*memory, {rows_info(weights, 2, 2), value(2u), value(2u), value(1u), rows_info(experts, 2, 2),
+                          value(1u), value(uint8_t{0})});
+  };
+  launch();
+  CHECK_FALSE(memory->known(experts, 8));
+  maya::device::set_routing(maya::device::Routing::kBalanced, nullptr);
+  launch();
+  maya::device::set_routing(maya::device::Routing::kUnknown, nullptr);
+  CHECK(memory->known(experts, 32));
+  CHECK(get<int64_t>(*memory, experts, 4) == std::vector<int64_t>{0, 1, 2, 3});
 }

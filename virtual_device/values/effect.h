@@ -94,6 +94,10 @@ inline MemoryStatus write_result(Memory& memory, Address address, const void* by
   return memory.fill(address, value, static_cast<uint32_t>(count), 1);
 }
 
+// What set_routing() chose.
+bool routing_is_balanced();
+void report_unknown_routing(const RoutingCall& call);
+
 // Counted for the report.
 void count_computed();
 void count_made_unknown();

@@ -10,6 +10,9 @@
 //
 // Not a number counts as the largest. The bitonic sort is a fixed network, so that the order of equal keys is the
 // device's; the other two are stable.
+//
+// Where routing of tokens to experts is balanced (launch_effects.h), the choice among unknown numbers is made by the
+// number of the row, and sorting that choice by its unknown numbers leaves it as it is.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -70,6 +73,7 @@ class SortEffect : public ComputedEffect {
     const Slices values{TensorInfoView(argument_bytes(launch, 4), 4), argument<int32_t>(launch, 5),
                         layout_.value_bytes};
     const uint64_t slices = argument<uint32_t>(launch, 1), size = argument<uint32_t>(launch, 2);
+    if (routing_is_balanced() && keep_order(memory, keys, values, slices, size)) return true;
     if (!memory.in_device_range(keys.info.data()) || !memory.maybe_known(keys.info.data()) || slices == 0 ||
         size == 0 || slices > kMaximumComputed_bytes || size > kMaximumComputed_bytes / 8 / slices)
       return false;
@@ -99,6 +103,17 @@ class SortEffect : public ComputedEffect {
   }
 
  private:
+  // Of values that are known and keys that are not: any order is as good, and this is that of balanced routing.
+  bool keep_order(const Memory& memory, const Slices& keys, const Slices& values, uint64_t slices,
+                  uint64_t size) const {
+    if (!is_floating(layout_.key) || layout_.value_bytes != 8 || size == 0 || size > kMostExperts ||
+        slices > kMaximumIntegers_bytes / 8 / size)
+      return false;
+    const uint64_t span = values.span(slices, size), key_span = keys.span(slices, size);
+    return span != 0 && key_span != 0 && all_known(memory, values.info.data(), span * 8) &&
+           !all_known(memory, keys.info.data(), key_span * keys.element);
+  }
+
   static const uint8_t* at(const std::vector<uint8_t>& bytes, const Slices& slices, uint64_t slice, uint64_t k) {
     return bytes.data() + static_cast<uint64_t>(slices.place(slice, k)) * slices.element;
   }
@@ -150,6 +165,12 @@ class TopKEffect : public ComputedEffect {
     const uint64_t size = argument<uint32_t>(launch, 1), k = argument<uint32_t>(launch, 2),
                    slices = argument<uint32_t>(launch, 4);
     const bool largest = argument<uint8_t>(launch, 3) != 0;
+    if (largest && is_floating(type_) && k < size && size <= kMostExperts && slices > 1 &&
+        !all_known(memory, source.info.data(), source.span(slices, size) * element)) {
+      if (routing_is_balanced() && balance(memory, chosen, indices, {kTopK, slices, size, k})) return true;
+      report_unknown_routing({kTopK, slices, size, k});
+      return false;
+    }
     if (!memory.in_device_range(source.info.data()) || !memory.maybe_known(source.info.data()) || slices == 0 ||
         size == 0 || k == 0 || k > size || slices > kMaximumComputed_bytes ||
         size > kMaximumComputed_bytes / element / slices || argument<Address>(launch, 10) != 0)
@@ -176,6 +197,26 @@ class TopKEffect : public ComputedEffect {
   }
 
  private:
+  static constexpr std::string_view kTopK = "at::native::sbtopk::gatherTopK";
+
+  bool balance(Memory& memory, const Slices& chosen, const Slices& indices, const RoutingCall& call) const {
+    const uint64_t count = call.tokens * call.chosen;
+    const uint64_t span = indices.span(call.tokens, call.chosen), values = chosen.span(call.tokens, call.chosen);
+    // Only where the result has its memory for itself.
+    if (count > kMaximumIntegers_bytes / 8 || span != count || values == 0 ||
+        !memory.in_device_range(indices.info.data()))
+      return false;
+    std::vector<int64_t> experts(count);
+    for (uint64_t t = 0; t < call.tokens; ++t)
+      for (uint64_t j = 0; j < call.chosen; ++j)
+        experts[static_cast<uint64_t>(indices.place(t, j))] =
+            static_cast<int64_t>((t * call.chosen + j) % call.experts);
+    forget(memory, chosen.info.data(), values * chosen.element);
+    if (write_result(memory, indices.info.data(), experts.data(), count * 8) != MemoryStatus::kOk) return false;
+    count_computed();
+    return true;
+  }
+
   // Zeros of both signs are told apart, as the device compares bit patterns.
   static bool beyond(Number a, Number b, bool largest) {
     if (!largest) std::swap(a, b);
