@@ -50,7 +50,7 @@ TEST_CASE("The file belongs to its user only, and says what the process did") {
           operation.set(maya::Key::kM, 128).set(maya::Key::kN, 128).set(maya::Key::kK, 128);
           for (int i = 0; i < 5; ++i)
             static_cast<const maya::MayaTable*>(table)->record_operation(nullptr, &operation, nullptr, 0);
-          cuGraphConditionalHandleCreate(nullptr, nullptr, nullptr, 0, 0);
+          cuMulticastCreate(nullptr, nullptr);
           cuModuleUnload(module);
           return 0;
         }) == 0);
@@ -77,7 +77,7 @@ TEST_CASE("The file belongs to its user only, and says what the process did") {
   CHECK(trace.complete);
   CHECK(trace.end.reason() == "exit");
   REQUIRE(trace.end.unsupported_size() == 1);
-  CHECK(trace.end.unsupported(0).name() == "libcuda.so.1:cuGraphConditionalHandleCreate");
+  CHECK(trace.end.unsupported(0).name() == "libcuda.so.1:cuMulticastCreate");
 }
 
 TEST_CASE("MAYA_TRACE=0 writes nothing, and an unwritable folder is one line and no harm") {

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace maya::test {
@@ -50,18 +51,21 @@ class Profile {
     *most_records = 0;
     *buffer = nullptr;
     *size = 0;
+    const std::lock_guard<std::mutex> lock(mutex_);  // called by whichever thread makes a record
     if (refuses_) return;
     buffers_.push_back(std::make_unique<uint64_t[]>(bytes_ / 8));
     *buffer = reinterpret_cast<uint8_t*>(buffers_.back().get());
     *size = bytes_;
   }
   static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     ++delivered_;
     CUpti_Activity* record = nullptr;
     while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) records_.push_back(record);
   }
 
   std::vector<CUpti_ActivityKind> kinds_;
+  static inline std::mutex mutex_;  // guards the rest
   static inline size_t bytes_ = 0, delivered_ = 0;
   static inline bool refuses_ = false;
   static inline std::vector<std::unique_ptr<uint64_t[]>> buffers_;
