@@ -58,6 +58,7 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
     view.mangled_name = kernel.name;
     view.registers = kernel.registers;
     view.static_shared_bytes = kernel.static_shared_bytes;
+    view.parameter_count = static_cast<uint32_t>(kernel.parameter_sizes.size());
   }
   cost.name = view.mangled_name.empty() ? "(kernel without a name)" : model::demangle(view.mangled_name);
   std::copy_n(configuration.grid, 3, view.grid);

@@ -17,18 +17,54 @@ using trace::EventKind;
 // No more than this many leading steps are taken for warm-up because they differ from the rest.
 constexpr size_t kMostWarmUpSteps = 10;
 
-// Events with device work on the stream that has most of it, in trace order.
+// XLA (JAX) times and checks candidates for its kernels while it compiles, often far more launches than the program
+// makes. Kernels of its own stand around every candidate; their names tell where.
+bool is_tuning(const OperationCost& cost) {
+  constexpr std::string_view kNames[] = {"stream_executor::gpu::RedzoneAllocatorKernel", "xla_fp_comparison",
+                                         "xla_int_comparison", "RepeatBufferKernel", "DelayKernel("};
+  if (cost.name.find("stream_executor::gpu::") == std::string::npos) return false;
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return cost.name.find(name) != std::string::npos; });
+}
+
+// No more operations than this lie between two of these kernels while one program is tuned.
+constexpr size_t kTuningGap = 12;
+
+// By event: true for tuning kernels and for what lies between two near ones on a stream.
+std::vector<bool> tuning_events(const trace::LoadedTrace& trace, const CostTable& costs) {
+  std::vector<bool> tuning(trace.events.size(), false);
+  std::map<uint32_t, std::vector<uint32_t>> since;  // by stream: since the last tuning kernel
+  for (uint32_t i = 0; i < trace.events.size(); ++i) {
+    if (costs.of_event[i] == kNone) continue;
+    const bool is_mark = is_tuning(costs.costs[costs.of_event[i]]);
+    const auto found = since.find(trace.events[i].stream);
+    if (!is_mark && found == since.end()) continue;
+    if (is_mark) {
+      tuning[i] = true;
+      if (found != since.end() && found->second.size() <= kTuningGap)
+        for (const uint32_t event : found->second) tuning[event] = true;
+      since[trace.events[i].stream] = {};
+    } else if (found->second.size() <= kTuningGap) {
+      found->second.push_back(i);
+    }
+  }
+  return tuning;
+}
+
+// Events with device work on the stream that has most of it, in trace order, without the compiler's tuning.
 std::vector<uint32_t> main_stream_work(const trace::LoadedTrace& trace, const CostTable& costs) {
+  const std::vector<bool> tuning = tuning_events(trace, costs);
+  const auto counts_as_work = [&](size_t i) { return costs.of_event[i] != kNone && !tuning[i]; };
   std::map<uint32_t, size_t> counts;
   for (size_t i = 0; i < trace.events.size(); ++i)
-    if (costs.of_event[i] != kNone) ++counts[trace.events[i].stream];
+    if (counts_as_work(i)) ++counts[trace.events[i].stream];
   std::vector<uint32_t> work;
   if (counts.empty()) return work;
   const uint32_t main_stream = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
                                  return a.second < b.second;
                                })->first;
   for (size_t i = 0; i < trace.events.size(); ++i)
-    if (costs.of_event[i] != kNone && trace.events[i].stream == main_stream) work.push_back(static_cast<uint32_t>(i));
+    if (counts_as_work(i) && trace.events[i].stream == main_stream) work.push_back(static_cast<uint32_t>(i));
   return work;
 }
 

@@ -53,7 +53,7 @@ Estimate estimate(const device::DeviceProfile& profile, const Work& work) {
     return estimate_collective(profile, *default_cluster_for(profile), builtin_collectives(), work).estimate;
   const double bound = model::roofline_ns(profile, work);
   const bool unknown = work.guessed || work.family == Family::kUnknown;
-  const Interval& interval = unknown ? kUnknownInterval : kAnalyticInterval;
+  const Interval& interval = unknown || work.rough ? kUnknownInterval : kAnalyticInterval;
   Estimate result;
   result.median_ns = std::max(family_ns(profile, work), bound);
   result.low_ns = std::max(result.median_ns * interval.low, bound);

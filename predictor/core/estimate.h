@@ -37,6 +37,7 @@ struct LaunchView {
   };
   const Scalar* scalars = nullptr;
   uint32_t scalar_count = 0;
+  uint32_t parameter_count = 0;  // 0: not known
 };
 
 // The work that decides a duration: what every estimator takes in.
@@ -48,6 +49,7 @@ struct Work {
   double read_bytes = 0;
   double written_bytes = 0;
   OperationRecord shape;  // family-specific shape, as far as known
+  bool rough = false;     // sizes follow from the launch by a rule of the compiler: analytic, with a wide interval
   bool guessed = false;   // sizes are guessed from the grid: estimates carry Provenance::kUnknown
 };
 

@@ -245,8 +245,8 @@ Estimate Estimator::estimate(const Work& work, Derivation* derivation) const {
   const double bound = model::roofline_ns(profile_, work);
   Estimate result;
   Learned learned_result;
-  const bool usable = table_ != nullptr && work.family != Family::kUnknown && learned(work, bound, &learned_result) &&
-                      std::isfinite(learned_result.ns);
+  const bool usable = table_ != nullptr && work.family != Family::kUnknown && !work.rough &&
+                      learned(work, bound, &learned_result) && std::isfinite(learned_result.ns);
   double unbounded = 0;
   if (usable) {
     unbounded = learned_result.ns;

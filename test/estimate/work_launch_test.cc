@@ -12,6 +12,7 @@ struct Case {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {128, 1, 1};
   std::vector<LaunchView::Scalar> scalars = {};
+  uint32_t parameters = 0;
 };
 
 Work work(const Case& launch_case) {
@@ -23,6 +24,7 @@ Work work(const Case& launch_case) {
   }
   launch.scalars = launch_case.scalars.data();
   launch.scalar_count = static_cast<uint32_t>(launch_case.scalars.size());
+  launch.parameter_count = launch_case.parameters;
   return work_of(launch);
 }
 
@@ -264,6 +266,33 @@ TEST_CASE("Triton: the offset of the first count tells how many tensors there ar
   CHECK(reduction.shape.get(Key::kElements) == 8192 * 768);
   CHECK(work({.name = "triton_poi_fused_embedding_0"}).family == Family::kEmbedding);
   CHECK(work({.name = "triton_poi_fused_add_0"}).guessed);
+}
+
+TEST_CASE("XLA: elements from grid, block and unrolling, tensors from the number of pointers") {
+  // Launches that JAX 0.10.2 made: w - 0.1 * g over 1024 x 1024 float32, three pointers, 2048 blocks of 128.
+  const Work subtract = work({.name = "loop_subtract_fusion", .grid = {2048, 1, 1}, .parameters = 3});
+  CHECK(subtract.family == Family::kElementwise);
+  CHECK(subtract.shape.get(Key::kElements) == 1024 * 1024);
+  CHECK(subtract.read_bytes == 2 * 4.0 * 1024 * 1024);
+  CHECK(subtract.written_bytes == 4.0 * 1024 * 1024);
+  CHECK_FALSE(subtract.guessed);
+  // 8 x 1024 float32 by 8192 threads: not unrolled.
+  const Work add = work({.name = "loop_add_fusion", .grid = {64, 1, 1}, .parameters = 2});
+  CHECK(add.shape.get(Key::kElements) == 8 * 1024);
+  // Sizes are a rule, not recorded: analytic, from a quarter to four times the median.
+  const Estimate estimated = estimate(*device::find_builtin_profile("h100-sxm"), subtract);
+  CHECK(estimated.provenance == Provenance::kAnalytic);
+  CHECK(estimated.high_ns == Approx(4 * estimated.median_ns));
+
+  CHECK(work({.name = "wrapped_broadcast", .parameters = 2}).read_bytes == 0);
+  CHECK(work({.name = "input_reduce_fusion_3", .parameters = 2}).family == Family::kReduction);
+  CHECK(work({.name = "triton_softmax_5_0", .parameters = 2}).family == Family::kSoftmax);
+  CHECK(work({.name = "gemm_fusion_dot_general_8", .parameters = 3}).family == Family::kGemm);
+  CHECK(work({.name = "all_reduce_start_fusion", .parameters = 6}).family == Family::kReduction);
+  CHECK_FALSE(work({.name = "void stream_executor::gpu::xla_fp_comparison<float>(float*, float*, float, unsigned long, "
+                            "int*)"})
+                  .guessed);
+  CHECK(work({.name = "my::some_fusion_kernel(int)"}).family == Family::kUnknown);
 }
 
 TEST_CASE("Unknown kernels are bounded by their grid and say so") {

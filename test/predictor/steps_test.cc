@@ -133,3 +133,23 @@ TEST_CASE("no device work, no step") {
   builder.allocate(1, 100);
   CHECK(steps_of(builder).steps.empty());
 }
+
+TEST_CASE("XLA's tuning of kernels is no step, however often it repeats") {
+  TraceBuilder builder;
+  const std::string check = "_ZN15stream_executor3gpu26RedzoneAllocatorKernelImplEPhhmPj";
+  for (int candidate = 0; candidate < 60; ++candidate) {
+    builder.after(1000).launch("gemm_fusion_dot_3", 64);
+    builder.after(1000).launch("gemm_fusion_dot_3", 64);
+    builder.after(1000).fill(8);
+    for (int i = 0; i < 4; ++i) builder.after(1000).launch(check, 8192);
+  }
+  for (int step = 0; step < 4; ++step)
+    for (const char* name : {"gemm_fusion_dot_3", "loop_add_fusion", "input_reduce_fusion", "loop_subtract_fusion"})
+      builder.after(5000).launch(name, 128);
+  trace::LoadedTrace trace;
+  const Steps steps = steps_of(builder, &trace);
+  REQUIRE(steps.steps.size() == 4);
+  for (const Step& step : steps.steps)
+    if (&step != &steps.steps.front()) CHECK(step.end - step.begin == 4);
+  CHECK(steps.steps.back().end == trace.events.size());
+}
