@@ -4,6 +4,7 @@
 # models: torch alone with the model libraries of bench/accuracy/steps; transformers-4.38, transformers-4.45, fms, litgpt: folders of packages to put before
 # those of models (PYTHONPATH): what published runs were measured with.
 # frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
+# jax: JAX with its CUDA 13 plugin, without NVIDIA's libraries but the compiler (ptxas) that XLA runs.
 # diffusers: a folder of packages to put before those of models.
 # torch-2.8: torch 2.8.0, built with CUDA 12, alone; cuda-12: a folder with NVIDIA's libraries of CUDA 12.9, the small ones.
 # Without names: full lean numba frameworks torch-2.8 cuda-12.
@@ -37,8 +38,10 @@ requirements() {
       "tensorboard==2.20.0 protobuf==6.33.2 absl-py==2.5.1 python-dateutil==2.9.0.post0 six==1.17.0 pytz==2026.6 tzdata==2026.6 httpx==0.28.1" \
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
     diffusers) echo "--no-deps diffusers==0.42.1" ;;
+    jax) echo "--no-deps jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 numpy==2.4.6 opt_einsum==3.4.0 scipy==1.17.1" \
+      "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers jax" >&2; exit 2 ;;
   esac
 }
 mkdir -p "$root"

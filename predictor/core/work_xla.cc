@@ -102,8 +102,10 @@ bool xla_work(const LaunchContext& context, Work* work) {
   } else {
     const Family family = contains(leaf, "scatter") || contains(leaf, "gather") ? Family::kIndex : Family::kElementwise;
     const double each = threads >= kLeastUnrolledThreads ? kUnroll : 1;
+    // Every operand is a part of the result.
+    const double reads = contains(leaf, "concatenate") ? 1 : parameters - 1;
     const bool filled = contains(leaf, "broadcast") && parameters <= kLeastParameters;
-    set_rough(work, family, threads * each, filled ? 0 : parameters - 1, 1);
+    set_rough(work, family, threads * each, filled ? 0 : reads, 1);
   }
   return true;
 }

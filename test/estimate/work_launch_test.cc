@@ -285,6 +285,8 @@ TEST_CASE("XLA: elements from grid, block and unrolling, tensors from the number
   CHECK(estimated.high_ns == Approx(4 * estimated.median_ns));
 
   CHECK(work({.name = "wrapped_broadcast", .parameters = 2}).read_bytes == 0);
+  const Work concatenate = work({.name = "wrapped_concatenate", .grid = {1024, 1, 1}, .parameters = 32});
+  CHECK(concatenate.read_bytes == concatenate.written_bytes);
   CHECK(work({.name = "input_reduce_fusion_3", .parameters = 2}).family == Family::kReduction);
   CHECK(work({.name = "triton_softmax_5_0", .parameters = 2}).family == Family::kSoftmax);
   CHECK(work({.name = "gemm_fusion_dot_general_8", .parameters = 3}).family == Family::kGemm);
