@@ -31,6 +31,8 @@ constexpr CountedKernel kKernels[] = {
     {"roll_cuda_kernel", Family::kIndex, false, {kScalar0}, {kScalar0}},
     // (keys, permutation, mask, count, ...): looks at every key, moves few
     {"randperm_handle_duplicate_keys_kernel", Family::kRandom, false, {kScalar1}, {}},
+    // A thread an element that is not zero: its number becomes a place in each dimension.
+    {"write_indices", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
     // A thread an element of the padded image.
     {"reflection_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
     {"replication_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
@@ -104,21 +106,10 @@ bool chunked_copy_work(const LaunchContext& context, Work* work) {
 }
 
 // Kernels without a rule of their own: their sizes are guessed from the grid.
-constexpr std::string_view kParts[] = {"scatter_kernel",
-                                       "indexFunc",
-                                       "cuda_take_put_kernel",
-                                       "masked_scatter",
-                                       "kernelHistogram1D",
-                                       "write_indices",
-                                       "flag_kernel",
-                                       "searchsorted",
-                                       "linearize_index",
-                                       "bucketize",
-                                       "to_dense_representation",
-                                       "index_put",
-                                       "index_add",
-                                       "index_copy",
-                                       "index_fill"};
+constexpr std::string_view kParts[] = {
+    "scatter_kernel", "indexFunc",    "cuda_take_put_kernel", "masked_scatter", "kernelHistogram1D",
+    "flag_kernel",    "searchsorted", "linearize_index",      "bucketize",      "to_dense_representation",
+    "index_put",      "index_add",    "index_copy",           "index_fill"};
 
 }  // namespace
 

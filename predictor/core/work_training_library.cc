@@ -110,10 +110,43 @@ bool narrow_product_work(const LaunchContext& context, Work* work) {
   return true;
 }
 
+// bitsandbytes' other kernels (public source csrc/kernels.cu): kOptimizerStatic8bit2StateBlockwise<type, optimizer,
+// elements of a block, ...> updates parameters by gradients and two states of a byte each;
+// kOptimizer32bit2State<type, optimizer> has 4,096 elements a block and states of 32 bits;
+// kInt8VectorQuant<type, ...>(..., rows, columns) makes rows of 8 bits; kdequant_mm_int32_fp16<...>(..., rows, columns,
+// elements) makes half precision of 32-bit sums.
+bool byte_width_work(const LaunchContext& context, Work* work) {
+  const KernelName& name = context.name;
+  const DataType type = first_type_in(name.argument(0));
+  const double wide_bytes = bytes_in(name.argument(0), 4), blocks = context.launch.grid[0];
+  const auto optimizer = [&](double elements, double states_bytes) {
+    set_streaming(work, Family::kOptimizer, type, elements, 2 * wide_bytes + states_bytes, wide_bytes + states_bytes);
+    return true;
+  };
+  if (name.leaf == "kOptimizerStatic8bit2StateBlockwise")
+    return optimizer(blocks * static_cast<double>(number_in(name.argument(2), 256)), 2);
+  constexpr double kElementsOfBlock = 4096;
+  if (name.leaf == "kOptimizer32bit2State") return optimizer(blocks * kElementsOfBlock, 8);
+  if (name.leaf == "kInt8VectorQuant") {
+    const double elements = static_cast<double>(context.scalar(0, 0)) * static_cast<double>(context.scalar(1, 0));
+    if (elements <= 0) return false;
+    set_streaming(work, Family::kElementwise, type, elements, wide_bytes, 1);
+    return true;
+  }
+  if (name.leaf == "kdequant_mm_int32_fp16") {
+    const double elements = static_cast<double>(context.scalar(2, 0));
+    if (elements <= 0) return false;
+    set_streaming(work, Family::kElementwise, DataType::kFloat16, elements, 4, 2);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool training_library_work(const LaunchContext& context, Work* work) {
-  return triton_library_work(context, work) || quantization_work(context, work) || narrow_product_work(context, work);
+  return triton_library_work(context, work) || quantization_work(context, work) || narrow_product_work(context, work) ||
+         byte_width_work(context, work);
 }
 
 }  // namespace maya::model

@@ -302,6 +302,41 @@ TEST_CASE("Concatenation: recorded lengths, else the grid of the contiguous form
   CHECK_FALSE(contiguous.guessed);
 }
 
+TEST_CASE("bitsandbytes: an optimizer with states of a byte each", "[work]") {
+  // 1,024 x 4,096 parameters in blocks of 256: parameter, gradient, and two bytes read; parameter and two bytes
+  // written.
+  const Work update =
+      work({.name = "void kOptimizerStatic8bit2StateBlockwise<float, 0, 256, 1>(float*, float*, unsigned char*, "
+                    "unsigned char*, float, float, float, float, float, int, float, float*, float*, float*, float*, "
+                    "float, float, bool, int)",
+            .grid = {16384, 1, 1},
+            .block = {256, 1, 1}});
+  CHECK(update.family == Family::kOptimizer);
+  CHECK(update.read_bytes == (4 + 4 + 1 + 1) * 4194304.0);
+  CHECK(update.written_bytes == (4 + 1 + 1) * 4194304.0);
+  CHECK_FALSE(update.guessed);
+  // 256 rows of 4,096 half-precision activations made bytes.
+  const Work bytes =
+      work({.name = "void kInt8VectorQuant<__half, 1024, 0>(__half*, signed char*, float*, float, int, int)",
+            .grid = {256, 1, 1},
+            .block = {1024, 1, 1},
+            .scalars = {{28, 4, 256}, {32, 4, 4096}}});
+  CHECK(bytes.read_bytes == 2.0 * 1048576);
+  CHECK(bytes.written_bytes == 1048576);
+}
+
+TEST_CASE("places of elements that are not zero: a thread each", "[work]") {
+  // 4 blocks of 256 threads: 1,024 numbers of 8 bytes read, and at least as many written.
+  const Work places = work({.name = "void at::native::(anonymous namespace)::write_indices<long>(long*, at::native::"
+                                    "(anonymous namespace)::TensorDims<long>, int, long, long*, long)",
+                            .grid = {4, 1, 1},
+                            .block = {256, 1, 1}});
+  CHECK(places.family == Family::kIndex);
+  CHECK(places.read_bytes == 8.0 * 1024);
+  CHECK(places.written_bytes == 8.0 * 1024);
+  CHECK_FALSE(places.guessed);
+}
+
 TEST_CASE("Copies around the collectives of sharded models: recorded chunk and row sizes") {
   // A block of FSDP2 on 2 ranks, 196,864 parameters: bfloat16 gradients to a float32 buffer, two chunks of half of
   // them.

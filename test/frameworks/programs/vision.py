@@ -95,7 +95,7 @@ def torchvision_model(name):
     return getattr(torchvision.models, name)()
 
 
-def make(name):
+def make(name, loop_over_experts=False):
     """The model and a function that computes one step's loss."""
     if name in ("resnet50", "vgg16", "vit_b_16"):
         model = torchvision_model(name)
@@ -143,8 +143,11 @@ def make(name):
         return model, step
     if name == "mixtral":
         from transformers import MixtralConfig, MixtralForCausalLM
-        model = MixtralForCausalLM(MixtralConfig(vocab_size=32000, hidden_size=1024, intermediate_size=3584, num_hidden_layers=4, num_attention_heads=16,
-                                                 num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2))
+        config = MixtralConfig(vocab_size=32000, hidden_size=1024, intermediate_size=3584, num_hidden_layers=4, num_attention_heads=16,
+                               num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2)
+        model = MixtralForCausalLM(config)
+        if loop_over_experts:  # one product an expert instead of a grouped one, so that each has the size of its tokens
+            config._experts_implementation = "eager"
 
         def step(o):
             tokens = torch.randint(0, 32000, (o.batch, 512), device="cuda")
@@ -163,13 +166,14 @@ def main():
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--benchmark", action="store_true")
     parser.add_argument("--no-tf32", action="store_true")
+    parser.add_argument("--loop-over-experts", action="store_true")
     o = parser.parse_args()
     torch.backends.cudnn.benchmark = o.benchmark
     torch.backends.cudnn.allow_tf32 = not o.no_tf32
     layout = torch.channels_last if o.channels_last else torch.contiguous_format
     o.images = lambda: torch.randn(o.batch, 3, o.image, o.image, device="cuda").to(memory_format=layout)
     with torch.device("cuda"):
-        model, step = make(o.model)
+        model, step = make(o.model, o.loop_over_experts)
     model = model.to(memory_format=layout) if o.channels_last else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     kind = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[o.dtype]
