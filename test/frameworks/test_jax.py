@@ -22,7 +22,7 @@ class Jax(EndToEnd):
         variables = {"PYTHONDONTWRITEBYTECODE": "1", "XLA_FLAGS": f"--xla_gpu_cuda_data_dir={compiler}",
                      "PATH": f"{compiler / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         run = self.run_command([interpreter, HERE / "programs/jax_train.py", "--devices", str(devices)], options=["--devices", str(devices)], env=variables,
-                               timeout=600)
+                               timeout=1200)
         self.assertEqual(run.status, 0, run.explain())
         self.assertIn("ok", run.out.splitlines(), run.explain())
         report = self.predict(run.trace_dir)
