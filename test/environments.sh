@@ -6,6 +6,7 @@
 # frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
 # jax: JAX with its CUDA 13 plugin, without NVIDIA's libraries but the compiler (ptxas) that XLA runs.
 # diffusers: a folder of packages to put before those of models.
+# extensions: a folder of packages with kernels of their own, to put before those of models.
 # torch-2.8: torch 2.8.0, built with CUDA 12, alone; cuda-12: a folder with NVIDIA's libraries of CUDA 12.9, the small ones.
 # Without names: full lean numba frameworks torch-2.8 cuda-12.
 set -euo pipefail
@@ -37,6 +38,7 @@ requirements() {
       "multiprocess==0.70.16 huggingface-hub==1.33.0 pyarrow==25.0.0 pandas==2.3.3 xxhash==3.6.0 tyro==1.0.17 docstring-parser==0.17.0 typeguard==4.4.4" \
       "tensorboard==2.20.0 protobuf==6.33.2 absl-py==2.5.1 python-dateutil==2.9.0.post0 six==1.17.0 pytz==2026.6 tzdata==2026.6 httpx==0.28.1" \
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
+    extensions) echo "--no-deps bitsandbytes==0.50.2 liger-kernel==0.8.5 torch_geometric==2.8.1 timm==1.0.31 torchao==0.18.0" ;;
     diffusers) echo "--no-deps diffusers==0.42.1" ;;
     jax) echo "--no-deps jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 numpy==2.4.6 opt_einsum==3.4.0 scipy==1.17.1" \
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
@@ -53,7 +55,7 @@ for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers)$ ]]; then
+    if [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else
