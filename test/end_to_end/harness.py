@@ -69,8 +69,9 @@ class EndToEnd(unittest.TestCase):
 
     def run_command(self, command, launcher="maya-run", options=(), env=(), timeout=600):
         run = self.run_once(command, launcher, options, env, timeout)
-        # On a loaded machine a thread of PyTorch's that still waits for Python's lock while the interpreter ends is unwound, which C++ turns
-        # into an abort after everything was done; unproven whose it is, so it is said, and a second abort counts.
+        # A program that ends right after backward() may abort after everything was done: gdb showed a thread of PyTorch's autograd that
+        # releases a graph, and wants Python's lock for it, while the interpreter ends. Seen on loaded machines; it is said, and a second
+        # abort counts.
         if run.status in (-6, 134) and run.out and run.err.strip().endswith("terminate called without an active exception"):
             print(f"{self.id()}: aborted while the interpreter ended; once more", flush=True)
             run = self.run_once(command, launcher, options, env, timeout)
