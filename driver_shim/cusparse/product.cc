@@ -51,7 +51,18 @@ struct MatrixMatrix {
   const DenseMatrix* c;
 };
 
-int check(const Handle* handle, const MatrixMatrix& call) {
+// C = alpha (op(A) op(B)) o pattern(C) + beta C.
+struct Sampled {
+  int operation_a, operation_b;
+  const void* alpha;
+  const DenseMatrix *a, *b;
+  const void* beta;
+  const SparseMatrix* c;
+};
+
+// MatrixMatrix or Sampled: C = op(A) op(B) whichever of the three is sparse.
+template <typename Product>
+int check_product(const Handle* handle, const Product& call) {
   if (!usable(handle)) return kNotInitialized;
   if (call.alpha == nullptr || call.beta == nullptr || !alive(call.a) || !alive(call.b) || !alive(call.c) ||
       !valid_operation(call.operation_a) || !valid_operation(call.operation_b))
@@ -61,6 +72,9 @@ int check(const Handle* handle, const MatrixMatrix& call) {
                     columns_of(*call.b, call.operation_b) == call.c->columns;
   return fits ? kSuccess : kInvalidValue;
 }
+
+int check(const Handle* handle, const MatrixMatrix& call) { return check_product(handle, call); }
+int check(const Handle* handle, const Sampled& call) { return check_product(handle, call); }
 
 int multiply(const char* api, const Handle* handle, const MatrixMatrix& call) {
   if (const int status = check(handle, call); status != kSuccess) return status;
@@ -72,26 +86,6 @@ int multiply(const char* api, const Handle* handle, const MatrixMatrix& call) {
              {2 * real(call.a->nonzeros) * real(call.c->columns),
               stored_bytes(*call.a) + dense_bytes(*call.b) + dense_bytes(*call.c), dense_bytes(*call.c)},
              writes);
-}
-
-// C = alpha (op(A) op(B)) o pattern(C) + beta C.
-struct Sampled {
-  int operation_a, operation_b;
-  const void* alpha;
-  const DenseMatrix *a, *b;
-  const void* beta;
-  const SparseMatrix* c;
-};
-
-int check(const Handle* handle, const Sampled& call) {
-  if (!usable(handle)) return kNotInitialized;
-  if (call.alpha == nullptr || call.beta == nullptr || !alive(call.a) || !alive(call.b) || !alive(call.c) ||
-      !valid_operation(call.operation_a) || !valid_operation(call.operation_b))
-    return kInvalidValue;
-  const bool fits = rows_of(*call.a, call.operation_a) == call.c->rows &&
-                    columns_of(*call.a, call.operation_a) == rows_of(*call.b, call.operation_b) &&
-                    columns_of(*call.b, call.operation_b) == call.c->columns;
-  return fits ? kSuccess : kInvalidValue;
 }
 
 int sample(const char* api, const Handle* handle, const Sampled& call) {
