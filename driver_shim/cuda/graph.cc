@@ -224,12 +224,8 @@ bool has_memory_nodes(const Graph& graph) {
 }
 
 bool is_exclusive(const Graph& graph) {
-  if (graph.has_memory_nodes) return true;
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
-    if (std::holds_alternative<ConditionalNode>(node->work)) return true;
-    const std::span<Graph* const> owned = owned_graphs(node->work);
-    return std::any_of(owned.begin(), owned.end(), [](const Graph* inner) { return is_exclusive(*inner); });
-  });
+  const auto is_conditional = [](const GraphNode& node) { return std::holds_alternative<ConditionalNode>(node.work); };
+  return has_memory_nodes(graph) || find_node(graph, is_conditional) != nullptr;
 }
 
 }  // namespace maya::cuda

@@ -193,6 +193,17 @@ void add_edge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
 // are too many graphs or nodes.
 Graph* clone_graph(const Graph& graph);
 void destroy_graph(Graph& graph);
+// The first node of the graph or of a graph in it for which `wanted` is true, a node before what it owns; null: none.
+template <typename Wanted>
+GraphNode* find_node(const Graph& graph, const Wanted& wanted) {
+  for (GraphNode* node : graph.nodes) {
+    if (wanted(*node)) return node;
+    for (const Graph* owned : owned_graphs(node->work))
+      if (GraphNode* found = find_node(*owned, wanted); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 struct GraphDeleter {
   void operator()(Graph* graph) const { destroy_graph(*graph); }
 };

@@ -1,6 +1,5 @@
 #include "driver_shim/cuda/graph_conditional.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <unordered_map>
@@ -23,14 +22,6 @@ Conditionals& conditionals() {
   return all;
 }
 
-template <typename Visit>
-void visit_nodes(const Graph& graph, const Visit& visit) {
-  for (const GraphNode* node : graph.nodes) {
-    visit(*node);
-    for (const Graph* owned : owned_graphs(node->work)) visit_nodes(*owned, visit);
-  }
-}
-
 const Graph& outermost(const Graph& graph) {
   const Graph* outer = &graph;
   while (outer->parent != nullptr) outer = outer->parent->graph;
@@ -47,12 +38,17 @@ bool gets_handle(const KernelNode& node, CUgraphConditionalHandle handle) {
 }
 
 bool may_be_set(const Graph& root, CUgraphConditionalHandle handle) {
-  bool found = false;
-  visit_nodes(root, [&](const GraphNode& node) {
-    const auto* kernel = std::get_if<KernelNode>(&node.work);
-    found = found || (kernel != nullptr && gets_handle(*kernel, handle));
-  });
-  return found;
+  return find_node(root, [&](const GraphNode& node) {
+           const auto* kernel = std::get_if<KernelNode>(&node.work);
+           return kernel != nullptr && gets_handle(*kernel, handle);
+         }) != nullptr;
+}
+
+bool is_used(const Graph& root, CUgraphConditionalHandle handle) {
+  return find_node(root, [&](const GraphNode& node) {
+           const auto* conditional = std::get_if<ConditionalNode>(&node.work);
+           return conditional != nullptr && conditional->handle == handle;
+         }) != nullptr;
 }
 
 void say_once(const char* what, uint32_t times) {
@@ -77,12 +73,18 @@ bool may_be_in_body(const NodeWork& work) {
   }
 }
 
-const GraphNode* forbidden_in(const Graph& body) {
-  const GraphNode* found = nullptr;
-  visit_nodes(body, [&](const GraphNode& node) {
-    if (found == nullptr && !may_be_in_body(node.work)) found = &node;
+// The first node that no body may hold, in any body of the graph's conditional nodes; null: none.
+const GraphNode* forbidden_in_bodies(const Graph& graph) {
+  const GraphNode* forbidden = nullptr;
+  find_node(graph, [&](const GraphNode& node) {
+    const auto* conditional = std::get_if<ConditionalNode>(&node.work);
+    if (conditional == nullptr) return false;
+    for (const Graph* body : conditional->bodies)
+      if (forbidden == nullptr)
+        forbidden = find_node(*body, [](const GraphNode& inner) { return !may_be_in_body(inner.work); });
+    return forbidden != nullptr;
   });
-  return found;
+  return forbidden;
 }
 
 CUresult create_handle(CUgraphConditionalHandle* out, CUgraph graph_handle, CUcontext where, unsigned int value,
@@ -114,12 +116,7 @@ CUresult make_conditional_node(Call& call, const Graph& graph, CUDA_CONDITIONAL_
   bool in_scope = false;
   for (const Graph* around = &graph; around != nullptr; around = around->parent ? around->parent->graph : nullptr)
     in_scope = in_scope || around->id == known->second->graph;
-  bool used = false;
-  visit_nodes(outermost(graph), [&](const GraphNode& node) {
-    const auto* other = std::get_if<ConditionalNode>(&node.work);
-    used = used || (other != nullptr && other->handle == p->handle);
-  });
-  if (!in_scope || used) return CUDA_ERROR_INVALID_VALUE;
+  if (!in_scope || is_used(outermost(graph), p->handle)) return CUDA_ERROR_INVALID_VALUE;
   *context = known->second->context;
   if (p->ctx != nullptr) {
     Context* given = nullptr;
@@ -164,22 +161,14 @@ std::vector<uint32_t> bodies_to_run(const Graph& root, const ConditionalNode& no
 }
 
 CUresult check_conditionals(const Graph& graph, CUgraphInstantiateResult* result, const GraphNode** failed) {
-  std::vector<CUgraphConditionalHandle> used;
-  const GraphNode* forbidden = nullptr;
-  visit_nodes(graph, [&](const GraphNode& node) {
-    const auto* conditional = std::get_if<ConditionalNode>(&node.work);
-    if (conditional == nullptr) return;
-    used.push_back(conditional->handle);
-    for (const Graph* body : conditional->bodies)
-      if (forbidden == nullptr) forbidden = forbidden_in(*body);
-  });
+  const GraphNode* const forbidden = forbidden_in_bodies(graph);
   if (forbidden != nullptr) {
     *result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
     *failed = forbidden;
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (const auto& [handle, made] : conditionals().made)
-    if (made->graph == graph.id && std::find(used.begin(), used.end(), handle) == used.end()) {
+    if (made->graph == graph.id && !is_used(graph, handle)) {
       *result = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
       return CUDA_ERROR_INVALID_VALUE;
     }

@@ -41,12 +41,7 @@ CUgraphInstantiateResult check_device_launch(const Graph& graph, const GraphNode
 
 // The node of `graph` that the copy's node was made from.
 GraphNode* source_of(const Graph& graph, const GraphNode& copy) {
-  for (GraphNode* node : graph.nodes) {
-    if (node->id == copy.original) return node;
-    for (const Graph* owned : owned_graphs(node->work))
-      if (GraphNode* found = source_of(*owned, copy); found != nullptr) return found;
-  }
-  return nullptr;
+  return find_node(graph, [&](const GraphNode& node) { return node.id == copy.original; });
 }
 
 struct Outcome {
@@ -159,12 +154,7 @@ ExecutableGraph::~ExecutableGraph() {
 }
 
 GraphNode* find_copy(const Graph& graph, const GraphNode& node) {
-  for (GraphNode* copy : graph.nodes) {
-    if (copy->original == node.id) return copy;
-    for (const Graph* owned : owned_graphs(copy->work))
-      if (GraphNode* found = find_copy(*owned, node); found != nullptr) return found;
-  }
-  return nullptr;
+  return find_node(graph, [&](const GraphNode& copy) { return copy.original == node.id; });
 }
 
 }  // namespace maya::cuda
