@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,24 @@ void complain(std::string_view tool, std::string_view message) {
 void fail(std::string_view tool, ExitStatus status, std::string_view message) {
   complain(tool, message);
   std::exit(status);
+}
+
+std::string own_folder() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0) return "";
+  const std::string whole(path, static_cast<size_t>(length));
+  return whole.substr(0, whole.rfind('/'));
+}
+
+std::string folder_with(std::string_view library) {
+  const std::string root = own_folder() + "/..";
+  for (const std::string& folder : {root + "/lib/maya", root + "/lib"}) {
+    char resolved[PATH_MAX];
+    if (access((folder + "/").append(library).c_str(), R_OK) == 0 && realpath(folder.c_str(), resolved) != nullptr)
+      return resolved;
+  }
+  return "";
 }
 
 void add_version(CLI::App& app) {

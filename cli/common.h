@@ -22,6 +22,12 @@ constexpr int kParsed = -1;
 // --version, kUsage after a usage error, which has been printed.
 int parse(CLI::App& app, std::string_view tool, int argc, char** argv);
 
+// Folder of the running command's executable; empty when the system does not say.
+std::string own_folder();
+// Folder of Maya's libraries, beside the command in a build tree (bin, lib) or in lib/maya after installation: the
+// first that holds `library`; empty when none does.
+std::string folder_with(std::string_view library);
+
 // True when standard output is a terminal that takes colour and NO_COLOR is not set (https://no-color.org).
 bool colour_wanted();
 // `text` in the terminal's bold face where colour is wanted.

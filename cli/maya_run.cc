@@ -33,23 +33,12 @@ using maya::cli::fail;
 
 constexpr const char* kTool = "maya-run";
 
-std::string own_folder() {
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length <= 0) return "";
-  const std::string whole(path, static_cast<size_t>(length));
-  return whole.substr(0, whole.rfind('/'));
-}
-
-// Beside the command in a build tree (bin, lib); in lib/maya after installation.
 std::string library_folder() {
-  const std::string root = own_folder() + "/..";
-  for (const std::string& folder : {root + "/lib/maya", root + "/lib"}) {
-    char resolved[PATH_MAX];
-    if (access((folder + "/libcuda.so.1").c_str(), R_OK) == 0 && realpath(folder.c_str(), resolved) != nullptr)
-      return resolved;
-  }
-  fail(kTool, maya::cli::kRunFailed, "libcuda.so.1 is missing: " + root + "/lib; build or install Maya's libraries");
+  const std::string folder = maya::cli::folder_with("libcuda.so.1");
+  if (folder.empty())
+    fail(kTool, maya::cli::kRunFailed,
+         "libcuda.so.1 is missing: " + maya::cli::own_folder() + "/../lib; build or install Maya's libraries");
+  return folder;
 }
 
 void list_devices() {
@@ -279,7 +268,7 @@ int main(int argc, char** argv) {
   prepend("LD_PRELOAD", libraries + "/libmaya_device_files.so");
   if (getenv("NVTX_INJECTION64_PATH") == nullptr)
     setenv("NVTX_INJECTION64_PATH", (libraries + "/libmaya_nvtx.so").c_str(), 1);
-  prepend("PATH", own_folder());  // nvidia-smi
+  prepend("PATH", maya::cli::own_folder());  // nvidia-smi
   if (!world) {
     const maya::cli::Failure failure = maya::cli::execute(program);
     fail(kTool, failure.status, failure.text);

@@ -30,19 +30,9 @@ std::optional<std::string> with_unit(std::optional<Number> value, const char* un
   return value ? std::optional<std::string>(std::to_string(*value) + " " + unit) : std::nullopt;
 }
 
-std::optional<std::string> watts(std::optional<unsigned int> milliwatts) {
-  if (!milliwatts) return std::nullopt;
-  char text[32];
-  snprintf(text, sizeof text, "%.2f W", *milliwatts / 1000.0);
-  return text;
+std::optional<std::string> with_unit(std::optional<std::string> value, const char* unit) {
+  return value ? std::optional<std::string>(*value + " " + unit) : std::nullopt;
 }
-
-std::optional<std::string> enabled(std::optional<nvmlEnableState_t> state) {
-  if (!state) return std::nullopt;
-  return *state == NVML_FEATURE_ENABLED ? "Enabled" : "Disabled";
-}
-
-std::string mebibytes(unsigned long long bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 void identity(const Gpu& gpu, const nvmlPciInfo_t& pci, Lines* lines) {
   const Nvml& n = nvml();
@@ -84,15 +74,15 @@ void memory(const Gpu& gpu, Lines* lines) {
   use.version = nvmlMemory_v2;
   nvml().nvmlDeviceGetMemoryInfo_v2(gpu.handle, &use);
   lines->section(1, "FB Memory Usage");
-  lines->value(2, "Total", mebibytes(use.total));
-  lines->value(2, "Reserved", mebibytes(use.reserved));
-  lines->value(2, "Used", mebibytes(use.used));
-  lines->value(2, "Free", mebibytes(use.free));
+  lines->value(2, "Total", mebibytes(use.total) + " MiB");
+  lines->value(2, "Reserved", mebibytes(use.reserved) + " MiB");
+  lines->value(2, "Used", mebibytes(use.used) + " MiB");
+  lines->value(2, "Free", mebibytes(use.free) + " MiB");
   if (const auto bar = ask(nvml().nvmlDeviceGetBAR1MemoryInfo, gpu.handle)) {
     lines->section(1, "BAR1 Memory Usage");
-    lines->value(2, "Total", mebibytes(bar->bar1Total));
-    lines->value(2, "Used", mebibytes(bar->bar1Used));
-    lines->value(2, "Free", mebibytes(bar->bar1Free));
+    lines->value(2, "Total", mebibytes(bar->bar1Total) + " MiB");
+    lines->value(2, "Used", mebibytes(bar->bar1Used) + " MiB");
+    lines->value(2, "Free", mebibytes(bar->bar1Free) + " MiB");
   }
 }
 
@@ -107,9 +97,10 @@ void state(const Gpu& gpu, Lines* lines) {
   lines->section(1, "Temperature");
   lines->value(2, "GPU Current Temp", with_unit(temperature_celsius(gpu.handle), "C"));
   lines->section(1, "GPU Power Readings");
-  lines->value(2, "Average Power Draw", watts(ask(n.nvmlDeviceGetPowerUsage, gpu.handle)));
-  lines->value(2, "Current Power Limit", watts(ask(n.nvmlDeviceGetPowerManagementLimit, gpu.handle)));
-  lines->value(2, "Default Power Limit", watts(ask(n.nvmlDeviceGetPowerManagementDefaultLimit, gpu.handle)));
+  lines->value(2, "Average Power Draw", with_unit(watts(ask(n.nvmlDeviceGetPowerUsage, gpu.handle)), "W"));
+  lines->value(2, "Current Power Limit", with_unit(watts(ask(n.nvmlDeviceGetPowerManagementLimit, gpu.handle)), "W"));
+  lines->value(2, "Default Power Limit",
+               with_unit(watts(ask(n.nvmlDeviceGetPowerManagementDefaultLimit, gpu.handle)), "W"));
   for (const bool most : {false, true}) {
     lines->section(1, most ? "Max Clocks" : "Clocks");
     const auto function = most ? n.nvmlDeviceGetMaxClockInfo : n.nvmlDeviceGetClockInfo;
@@ -131,7 +122,7 @@ void processes(const Gpu& gpu, Lines* lines) {
     lines->value(3, "Type", "C");
     lines->value(3, "Name", app.name);
     lines->value(3, "Used GPU Memory",
-                 app.used_bytes ? std::optional<std::string>(mebibytes(*app.used_bytes)) : std::nullopt);
+                 app.used_bytes ? std::optional<std::string>(mebibytes(*app.used_bytes) + " MiB") : std::nullopt);
   }
 }
 

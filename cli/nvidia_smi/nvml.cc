@@ -4,24 +4,18 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <sstream>
+
+#include "cli/common.h"
 
 namespace maya::smi {
 namespace {
 
-// Beside the command in a build tree (bin, lib); in lib/maya after installation.
 void* open_library() {
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length > 0) {
-    const std::string whole(path, static_cast<size_t>(length));
-    const std::string root = whole.substr(0, whole.rfind('/')) + "/..";
-    for (const char* folder : {"/lib/maya", "/lib"})
-      if (void* library = dlopen((root + folder + "/libnvidia-ml.so.1").c_str(), RTLD_NOW); library != nullptr)
-        return library;
-  }
+  const std::string folder = cli::folder_with("libnvidia-ml.so.1");
+  void* const library = folder.empty() ? nullptr : dlopen((folder + "/libnvidia-ml.so.1").c_str(), RTLD_NOW);
+  if (library != nullptr) return library;
   fail(kLibraryNotFound, "libnvidia-ml.so.1 of Maya is missing beside this command; build or install it");
 }
 
@@ -91,6 +85,20 @@ std::optional<int> temperature_celsius(nvmlDevice_t device) {
   if (nvml().nvmlDeviceGetTemperatureV(device, &reading) != NVML_SUCCESS) return std::nullopt;
   return reading.temperature;
 }
+
+std::optional<std::string> watts(std::optional<unsigned int> milliwatts) {
+  if (!milliwatts) return std::nullopt;
+  char text[32];
+  snprintf(text, sizeof text, "%.2f", *milliwatts / 1000.0);
+  return text;
+}
+
+std::optional<std::string> enabled(std::optional<nvmlEnableState_t> state) {
+  if (!state) return std::nullopt;
+  return *state == NVML_FEATURE_ENABLED ? "Enabled" : "Disabled";
+}
+
+std::string mebibytes(unsigned long long bytes) { return std::to_string(bytes >> 20); }
 
 std::vector<App> apps_on(nvmlDevice_t device) {
   std::vector<nvmlProcessInfo_t> infos(64);

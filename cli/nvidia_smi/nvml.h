@@ -54,6 +54,11 @@ std::optional<std::string> ask_text(nvmlReturn_t (*function)(nvmlDevice_t, char*
 
 std::optional<int> temperature_celsius(nvmlDevice_t device);
 
+// Texts of values as nvidia-smi writes them, without units; none stays none.
+std::optional<std::string> watts(std::optional<unsigned int> milliwatts);    // "70.00"
+std::optional<std::string> enabled(std::optional<nvmlEnableState_t> state);  // "Enabled", "Disabled"
+std::string mebibytes(unsigned long long bytes);
+
 struct App {
   unsigned int process;
   std::string name;  // path of its executable

@@ -28,24 +28,11 @@ Text number(std::optional<Number> value) {
   return value ? Text(std::to_string(*value)) : std::nullopt;
 }
 
-Text watts(std::optional<unsigned int> milliwatts) {
-  if (!milliwatts) return std::nullopt;
-  char text[32];
-  snprintf(text, sizeof text, "%.2f", *milliwatts / 1000.0);
-  return text;
-}
-
-Text enabled(std::optional<nvmlEnableState_t> state) {
-  return state ? Text(*state == NVML_FEATURE_ENABLED ? "Enabled" : "Disabled") : std::nullopt;
-}
-
 Text hexadecimal(const char* format, unsigned long long value) {
   char text[32];
   snprintf(text, sizeof text, format, value);
   return text;
 }
-
-std::string mebibytes(unsigned long long bytes) { return std::to_string(bytes >> 20); }
 
 template <typename Pick>
 Text memory(nvmlDevice_t device, Pick&& pick) {
