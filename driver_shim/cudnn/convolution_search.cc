@@ -46,18 +46,30 @@ struct Buffers {
 
 enum class Search { kHeuristic, kMeasured };
 
+template <typename Performance>
+using AlgorithmOf = decltype(Performance::algo);
+template <typename Algorithm>
+constexpr int kAlgorithmCount = 0;
+template <>
+constexpr int kAlgorithmCount<cudnnConvolutionFwdAlgo_t> = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+template <>
+constexpr int kAlgorithmCount<cudnnConvolutionBwdDataAlgo_t> = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
+template <>
+constexpr int kAlgorithmCount<cudnnConvolutionBwdFilterAlgo_t> = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
+
 // Fills `results` with every algorithm of the enumeration, the supported ones first.
-template <typename Algorithm, typename Performance>
+template <typename Performance>
 cudnnStatus_t search(cudnnHandle_t handle, const ConvolutionShape& shape, Search how, const Buffers& buffers,
-                     int algorithm_count, const char* api, int requested, int* returned, Performance* results) {
+                     const char* api, int requested, int* returned, Performance* results) {
+  using Algorithm = AlgorithmOf<Performance>;
+  constexpr int algorithm_count = kAlgorithmCount<Algorithm>;
   if (returned == nullptr || results == nullptr) return null_pointer();
   if (requested < 1) return bad_parameter("fewer than one result asked for");
-  constexpr int kMostAlgorithms = 8;
   struct Candidate {
     Performance performance = {};
     int place = 0;
   };
-  Candidate candidates[kMostAlgorithms];
+  Candidate candidates[algorithm_count];
   const int major = compute_capability_major();
   for (int i = 0; i < algorithm_count; ++i) {
     Candidate& candidate = candidates[i];
@@ -119,13 +131,15 @@ class OwnMemory {
   CUresult result_;
 };
 
-template <typename Algorithm, typename Performance>
-cudnnStatus_t search_on_own_memory(cudnnHandle_t handle, const ConvolutionShape& shape, int algorithm_count,
-                                   const char* api, int requested, int* returned, Performance* results) {
+template <typename Performance>
+cudnnStatus_t search_on_own_memory(cudnnHandle_t handle, const ConvolutionShape& shape, const char* api, int requested,
+                                   int* returned, Performance* results) {
+  using Algorithm = AlgorithmOf<Performance>;
+  const int major = compute_capability_major();
   uint64_t most = 0;
-  for (int i = 0; i < algorithm_count; ++i) {
+  for (int i = 0; i < kAlgorithmCount<Algorithm>; ++i) {
     ConvolutionMethod method;
-    if (method_of(static_cast<Algorithm>(i), &method) && supports(shape, method, compute_capability_major()))
+    if (method_of(static_cast<Algorithm>(i), &method) && supports(shape, method, major))
       most = std::max(most, workspace_bytes(shape, method));
   }
   const double elements = shape.image_elements() + shape.filter_elements() + shape.result_elements();
@@ -139,11 +153,9 @@ cudnnStatus_t search_on_own_memory(cudnnHandle_t handle, const ConvolutionShape&
     const OwnMemory workspace(most);
     if (workspace.status() != CUDNN_STATUS_SUCCESS) continue;
     buffers.workspace_bytes = most;
-    return search<Algorithm>(handle, shape, Search::kMeasured, buffers, algorithm_count, api, requested, returned,
-                             results);
+    return search(handle, shape, Search::kMeasured, buffers, api, requested, returned, results);
   }
-  return search<Algorithm>(handle, shape, Search::kMeasured, buffers, algorithm_count, api, requested, returned,
-                           results);
+  return search(handle, shape, Search::kMeasured, buffers, api, requested, returned, results);
 }
 
 template <typename Algorithm>
@@ -210,8 +222,7 @@ MAYA_API cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t hand
   const cudnnStatus_t status = checked(handle, kForward, x, w, convolution, y, &shape);
   return status != CUDNN_STATUS_SUCCESS
              ? status
-             : search<cudnnConvolutionFwdAlgo_t>(handle, shape, Search::kHeuristic, {},
-                                                 CUDNN_CONVOLUTION_FWD_ALGO_COUNT, "", requested, returned, results);
+             : search(handle, shape, Search::kHeuristic, {}, "", requested, returned, results);
 }
 
 MAYA_API cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
@@ -220,10 +231,9 @@ MAYA_API cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     int* returned, cudnnConvolutionBwdDataAlgoPerf_t* results) {
   ConvolutionShape shape;
   const cudnnStatus_t status = checked(handle, kData, dx, w, convolution, dy, &shape);
-  return status != CUDNN_STATUS_SUCCESS ? status
-                                        : search<cudnnConvolutionBwdDataAlgo_t>(handle, shape, Search::kHeuristic, {},
-                                                                                CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT,
-                                                                                "", requested, returned, results);
+  return status != CUDNN_STATUS_SUCCESS
+             ? status
+             : search(handle, shape, Search::kHeuristic, {}, "", requested, returned, results);
 }
 
 MAYA_API cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
@@ -234,9 +244,7 @@ MAYA_API cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
   const cudnnStatus_t status = checked(handle, kFilter, x, dw, convolution, dy, &shape);
   return status != CUDNN_STATUS_SUCCESS
              ? status
-             : search<cudnnConvolutionBwdFilterAlgo_t>(handle, shape, Search::kHeuristic, {},
-                                                       CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, "", requested, returned,
-                                                       results);
+             : search(handle, shape, Search::kHeuristic, {}, "", requested, returned, results);
 }
 
 MAYA_API cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
@@ -247,9 +255,8 @@ MAYA_API cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t handle
   ConvolutionShape shape;
   const cudnnStatus_t status = checked(handle, kForward, x, w, convolution, y, &shape);
   return status != CUDNN_STATUS_SUCCESS ? status
-                                        : search_on_own_memory<cudnnConvolutionFwdAlgo_t>(
-                                              handle, shape, CUDNN_CONVOLUTION_FWD_ALGO_COUNT,
-                                              "cudnnFindConvolutionForwardAlgorithm", requested, returned, results);
+                                        : search_on_own_memory(handle, shape, "cudnnFindConvolutionForwardAlgorithm",
+                                                               requested, returned, results);
 }
 
 MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(cudnnHandle_t handle, const cudnnFilterDescriptor_t w,
@@ -262,9 +269,8 @@ MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(cudnnHandle_t h
   const cudnnStatus_t status = checked(handle, kData, dx, w, convolution, dy, &shape);
   return status != CUDNN_STATUS_SUCCESS
              ? status
-             : search_on_own_memory<cudnnConvolutionBwdDataAlgo_t>(handle, shape, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT,
-                                                                   "cudnnFindConvolutionBackwardDataAlgorithm",
-                                                                   requested, returned, results);
+             : search_on_own_memory(handle, shape, "cudnnFindConvolutionBackwardDataAlgorithm", requested, returned,
+                                    results);
 }
 
 MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(
@@ -275,9 +281,8 @@ MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(
   const cudnnStatus_t status = checked(handle, kFilter, x, dw, convolution, dy, &shape);
   return status != CUDNN_STATUS_SUCCESS
              ? status
-             : search_on_own_memory<cudnnConvolutionBwdFilterAlgo_t>(
-                   handle, shape, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT,
-                   "cudnnFindConvolutionBackwardFilterAlgorithm", requested, returned, results);
+             : search_on_own_memory(handle, shape, "cudnnFindConvolutionBackwardFilterAlgorithm", requested, returned,
+                                    results);
 }
 
 MAYA_API cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
@@ -290,9 +295,8 @@ MAYA_API cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
       status != CUDNN_STATUS_SUCCESS)
     return status;
   if (x == nullptr || w == nullptr || y == nullptr) return null_pointer();
-  return search<cudnnConvolutionFwdAlgo_t>(
-      handle, shape, Search::kMeasured, {y, y_desc->span_bytes(), workspace, workspace_size},
-      CUDNN_CONVOLUTION_FWD_ALGO_COUNT, "cudnnFindConvolutionForwardAlgorithmEx", requested, returned, results);
+  return search(handle, shape, Search::kMeasured, {y, y_desc->span_bytes(), workspace, workspace_size},
+                "cudnnFindConvolutionForwardAlgorithmEx", requested, returned, results);
 }
 
 MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
@@ -305,10 +309,8 @@ MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
       status != CUDNN_STATUS_SUCCESS)
     return status;
   if (w == nullptr || dy == nullptr || dx == nullptr) return null_pointer();
-  return search<cudnnConvolutionBwdDataAlgo_t>(
-      handle, shape, Search::kMeasured, {dx, dx_desc->span_bytes(), workspace, workspace_size},
-      CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, "cudnnFindConvolutionBackwardDataAlgorithmEx", requested, returned,
-      results);
+  return search(handle, shape, Search::kMeasured, {dx, dx_desc->span_bytes(), workspace, workspace_size},
+                "cudnnFindConvolutionBackwardDataAlgorithmEx", requested, returned, results);
 }
 
 MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
@@ -321,8 +323,6 @@ MAYA_API cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
       status != CUDNN_STATUS_SUCCESS)
     return status;
   if (x == nullptr || dy == nullptr || dw == nullptr) return null_pointer();
-  return search<cudnnConvolutionBwdFilterAlgo_t>(
-      handle, shape, Search::kMeasured, {dw, dw_desc->bytes(), workspace, workspace_size},
-      CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, "cudnnFindConvolutionBackwardFilterAlgorithmEx", requested, returned,
-      results);
+  return search(handle, shape, Search::kMeasured, {dw, dw_desc->bytes(), workspace, workspace_size},
+                "cudnnFindConvolutionBackwardFilterAlgorithmEx", requested, returned, results);
 }
