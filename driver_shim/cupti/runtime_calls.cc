@@ -11,13 +11,7 @@
 namespace maya::cupti {
 namespace {
 
-#define MAYA_CALL(cbid, name, Structure)                \
-  struct call_##name {                                  \
-    using Parameters = Structure;                       \
-    static constexpr Domain kDomain = Domain::kRuntime; \
-    static constexpr uint32_t kCbid = cbid;             \
-    static constexpr const char* kName = #name;         \
-  };
+#define MAYA_CALL(cbid, name, Structure) MAYA_WRAPPED_CALL(Domain::kRuntime, cbid, name, Structure)
 #include "runtime_calls.inc"
 #undef MAYA_CALL
 
@@ -25,9 +19,7 @@ namespace {
 
 WrappedCalls runtime_calls() {
   static std::vector<WrappedCall>& calls = *new std::vector<WrappedCall>{
-#define MAYA_CALL(cbid, name, Structure)                                                 \
-  {#name, reinterpret_cast<AnyFunction>(&Wrapper<call_##name, decltype(&::name)>::call), \
-   &Wrapper<call_##name, decltype(&::name)>::body},
+#define MAYA_CALL(cbid, name, Structure) MAYA_WRAPPED_ENTRY(name)
 #include "runtime_calls.inc"
 #undef MAYA_CALL
   };

@@ -64,6 +64,18 @@ struct Wrapper<Call, Result (*)(Arguments...)> {
   }
 };
 
+// For the lists that make_callback_tables writes: what Wrapper has to know of a function, and its entry in a table.
+#define MAYA_WRAPPED_CALL(domain, cbid, name, Structure) \
+  struct call_##name {                                   \
+    using Parameters = Structure;                        \
+    static constexpr Domain kDomain = domain;            \
+    static constexpr uint32_t kCbid = cbid;              \
+    static constexpr const char* kName = #name;          \
+  };
+#define MAYA_WRAPPED_ENTRY(name)                                                         \
+  {#name, reinterpret_cast<AnyFunction>(&Wrapper<call_##name, decltype(&::name)>::call), \
+   &Wrapper<call_##name, decltype(&::name)>::body},
+
 inline WrappedCalls in_order(std::vector<WrappedCall>& calls) {
   std::sort(calls.begin(), calls.end(),
             [](const WrappedCall& a, const WrappedCall& b) { return std::strcmp(a.name, b.name) < 0; });
