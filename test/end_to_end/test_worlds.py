@@ -23,6 +23,21 @@ dist.destroy_process_group()
 print("objects ok")
 """
 
+BOUND = """
+import os, torch, torch.distributed as dist
+device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+torch.cuda.set_device(device)
+dist.init_process_group("nccl", device_id=device)
+group = dist.new_group(backend="gloo")
+value = torch.ones(2); dist.all_reduce(value, group=group)
+assert value.tolist() == [dist.get_world_size()] * 2, value
+backend = group._get_backend(torch.device("cpu"))
+for name in sorted(n for n in dir(type(backend)) if n.startswith("supports_")):
+    print(name, getattr(backend, name))
+dist.destroy_process_group()
+print("bound ok")
+"""
+
 DYING = """
 import os, signal, torch, torch.distributed as dist
 dist.init_process_group("nccl")
@@ -79,6 +94,15 @@ class Worlds(EndToEnd):
             run = self.world(16, ranks, program)
             log = run.trace_dir / f"rank{ranks}.log"
             self.assertEqual(run.status, 0, run.explain() + (log.read_text() if log.exists() else ""))
+
+    def test_host_group_of_a_program_that_binds_its_device(self):
+        """torch asks the group what it supports (Megatron-LM binds its device): the stand-in answers, for every property there is."""
+        program = self.scratch / "bound.py"
+        program.write_text(BOUND)
+        run = self.world(16, "0", program, timeout=300)
+        self.assertEqual(run.status, 0, run.explain())
+        self.assertIn("bound ok", run.out)
+        self.assertIn("supports_splitting False", run.out)  # gloo splits no groups: torch's ProcessGroupGloo
 
     def test_a_dead_rank_ends_the_world(self):
         program = self.scratch / "dying.py"
