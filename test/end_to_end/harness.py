@@ -68,16 +68,6 @@ class EndToEnd(unittest.TestCase):
         return self.run_command([python(environment), PROGRAMS / program, *args], launcher, options, env, timeout)
 
     def run_command(self, command, launcher="maya-run", options=(), env=(), timeout=600):
-        run = self.run_once(command, launcher, options, env, timeout)
-        # A program that ends right after backward() may abort after everything was done: gdb showed a thread of PyTorch's autograd that
-        # releases a graph, and wants Python's lock for it, while the interpreter ends. Seen on loaded machines; it is said, and a second
-        # abort counts.
-        if run.status in (-6, 134) and run.out and run.err.strip().endswith("terminate called without an active exception"):
-            print(f"{self.id()}: aborted while the interpreter ended; once more", flush=True)
-            run = self.run_once(command, launcher, options, env, timeout)
-        return run
-
-    def run_once(self, command, launcher, options, env, timeout):
         self.runs += 1
         trace_dir = self.scratch / f"trace{self.runs}"
         variables = {k: v for k, v in os.environ.items() if not k.startswith("MAYA_") and k not in ("LD_AUDIT", "LD_LIBRARY_PATH")}
