@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 
@@ -67,8 +68,8 @@ int run_living(const WorldOptions& options) {
   return failed;
 }
 
-// Where ranks that run alone leave what later ones must know of them (run/python/maya_pipeline.py); gone when maya-run
-// ends.
+// Where ranks that run alone leave what later ones must know of them (run/python/maya_pipeline.py,
+// driver_shim/nccl/kept_sends.h); gone when maya-run ends.
 const std::string& twin_folder() {
   static const std::string* const folder = [] {
     std::error_code error;
@@ -85,19 +86,26 @@ const std::string& twin_folder() {
   return *folder;
 }
 
-Variables lone_variables(const WorldOptions& options, int rank, int port) {
+std::string running_mark(int rank) { return twin_folder() + "/running-" + std::to_string(rank); }
+
+// `ended`: the ranks that had ended when this one was chosen, in ascending order, with commas.
+Variables lone_variables(const WorldOptions& options, int rank, int port, const std::string& ended) {
   Variables variables = launcher_variables(rank, options.size, options.gpus_per_node, port);
   const char* path = getenv("PYTHONPATH");
   variables.emplace_back("PYTHONPATH",
                          options.python_folder + (path != nullptr && *path != '\0' ? std::string(":") + path : ""));
   variables.emplace_back("MAYA_TWINS", "1");
   variables.emplace_back("MAYA_TWIN_FOLDER", twin_folder());
+  variables.emplace_back("MAYA_TWINS_BEFORE", ended);
   return variables;
 }
 
-// Runs these ranks alone, at most `jobs` at a time. The first rank of the world prints where maya-run prints, the
-// others into rank<R>.log in the trace folder.
-int run_alone(const WorldOptions& options, const std::vector<int>& ranks, bool shown) {
+// Runs these ranks alone, at most `jobs` at a time, after those of `before` have ended. The first rank of the world
+// prints where maya-run prints, the others into rank<R>.log in the trace folder.
+int run_alone(const WorldOptions& options, const std::vector<int>& ranks, const std::set<int>& before) {
+  const bool shown = before.empty();
+  std::string ended_before;
+  for (const int rank : before) ended_before += (ended_before.empty() ? "" : ",") + std::to_string(rank);
   std::vector<RankProcess> processes;
   std::vector<std::unique_ptr<StoreServer>> stores;
   size_t next = 0, running = 0;
@@ -111,7 +119,8 @@ int run_alone(const WorldOptions& options, const std::vector<int>& ranks, bool s
       if (!shown || rank != ranks[0])
         process.log_path =
             options.trace_folder.empty() ? "/dev/null" : options.trace_folder + "/rank" + std::to_string(rank) + ".log";
-      if (!start_rank(options.program, lone_variables(options, rank, stores.back()->port()), &process)) {
+      std::ofstream(running_mark(rank)).flush();
+      if (!start_rank(options.program, lone_variables(options, rank, stores.back()->port(), ended_before), &process)) {
         end_all(processes, kGraceAfterTerm_ms);
         return kRunFailed;
       }
@@ -122,6 +131,8 @@ int run_alone(const WorldOptions& options, const std::vector<int>& ranks, bool s
     if (ended == -2) end_with_signal(processes, signal);
     --running;
     const RankProcess& process = processes[static_cast<size_t>(ended)];
+    std::error_code ignored;
+    std::filesystem::remove(running_mark(process.rank), ignored);
     if (process.status == 0) continue;
     const bool logged = !process.log_path.empty() && !options.trace_folder.empty();
     const std::string tail = logged ? log_tail(process.log_path) : "";
@@ -169,7 +180,7 @@ int run_automatic(const WorldOptions& options) {
   std::vector<predictor::RankSummary> summaries;
   std::set<int> ran;
   for (std::vector<int> ranks = {0}; !ranks.empty();) {
-    if (const int status = run_alone(options, ranks, ran.empty()); status != 0) return status;
+    if (const int status = run_alone(options, ranks, ran); status != 0) return status;
     ran.insert(ranks.begin(), ranks.end());
     read_summaries(options.trace_folder, run_id == nullptr ? "" : run_id, &seen, &summaries);
     if (summaries.empty()) {
@@ -223,7 +234,7 @@ int run_world(const WorldOptions& options) {
     fail(kTool, kUsage,
          "--ranks is no list of ranks below " + std::to_string(options.size) + ": " + options.ranks +
              "; give auto, all, or for example 0,3,8-15");
-  return static_cast<int>(ranks.size()) == options.size ? run_living(options) : run_alone(options, ranks, true);
+  return static_cast<int>(ranks.size()) == options.size ? run_living(options) : run_alone(options, ranks, {});
 }
 
 }  // namespace maya::cli

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,6 +54,12 @@ struct UserOperation {
   ncclDataType_t type = ncclInt8;
   const void* device_scalar = nullptr;  // read when a call runs; null: `scalar` holds it
   unsigned char scalar[8] = {};
+};
+
+// A broadcast from an absent rank, and what that rank sent, where it is known.
+struct TwinBroadcast {
+  CollectiveCall call;
+  std::optional<Contribution> sent;
 };
 
 struct Communicator {
@@ -95,7 +102,8 @@ struct Communicator {
   std::deque<CollectiveCall> self_receives;
   std::map<std::pair<uint64_t, int>, Contribution> twin_sends;  // the last one by (count, type)
   CollectiveCall twin_broadcast;                                // of this group, with this rank as root
-  std::vector<CollectiveCall> twin_waiting;                     // of this group, with absent roots
+  std::vector<TwinBroadcast> twin_waiting;                      // of this group, with absent roots
+  uint64_t twin_shape = 0;                                      // shape_of_group(); 0: members not known
   uint64_t looked_ns = 0;                                       // when peers were last looked after
   uint64_t next_collective = 0;
   std::map<int, uint64_t> next_send, next_receive;

@@ -11,6 +11,7 @@
 #include "driver_shim/common/current_context.h"
 #include "driver_shim/nccl/announced.h"
 #include "driver_shim/nccl/device_memory.h"
+#include "driver_shim/nccl/kept_sends.h"
 
 namespace maya::nccl {
 namespace {
@@ -218,6 +219,7 @@ void become_ready(Communicator& c) {
     for (int rank = 0; rank < c.ranks; ++rank) c.world_ranks.push_back(c.area->member(rank).world_rank);
   }
   if (c.world_ranks.empty()) c.world_ranks = members_of_twins(c);
+  if (c.twins) c.twin_shape = shape_of_group(c.world_ranks);
   const int per_node = gpus_per_node();
   std::set<int> nodes;
   for (const int32_t rank : c.world_ranks)

@@ -38,6 +38,44 @@ dist.destroy_process_group()
 print("bound ok")
 """
 
+# Values of the documentation of torch.distributed: a broadcast gives everyone the root's, a scatter the i-th entry of the root's list to
+# rank i, a receive what was sent. Run by living ranks and by ranks that run alone.
+ROOTS = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("cpu:gloo,cuda:nccl")
+rank, world = dist.get_rank(), dist.get_world_size()
+device = torch.device("cuda", rank % 8)
+torch.cuda.set_device(device)
+pairs = [dist.new_group([i, i + 1]) for i in range(0, world, 2)]
+pair, first = pairs[rank // 2], rank // 2 * 2
+for place in ("cpu", device):
+    for step in range(3):
+        flags = torch.tensor([1, 7, step], device=place) if rank == 0 else torch.zeros(3, dtype=torch.int64, device=place)
+        dist.broadcast(flags, 0)
+        assert flags.tolist() == [1, 7, step], (place, flags)
+        tokens = torch.arange(64, device=place) + first if rank == first else torch.empty(64, dtype=torch.int64, device=place)
+        dist.broadcast(tokens, first, group=pair)
+        assert tokens.tolist() == list(range(first, first + 64)), (place, tokens)
+    objects = [{"name": "from rank 0"}, 12] if rank == 0 else [None, None]
+    dist.broadcast_object_list(objects, src=0, device=torch.device(place))
+    assert objects == [{"name": "from rank 0"}, 12], (place, objects)
+    part = torch.zeros(2, device=place)
+    dist.scatter(part, [torch.full((2,), 10.0 + i, device=place) for i in range(world)] if rank == 0 else None, src=0)
+    assert part.tolist() == [10.0 + rank] * 2, (place, part)
+    mine = [None]
+    dist.scatter_object_list(mine, [f"object {i}" for i in range(world)] if rank == 0 else [None] * world, src=0)
+    assert mine == [f"object {rank}"], (place, mine)
+    if rank == 0:
+        for peer in range(1, world):
+            dist.send(torch.tensor([100.0 + peer], device=place), peer)
+    else:
+        got = torch.zeros(1, device=place)
+        dist.recv(got, 0)
+        assert got.item() == 100.0 + rank, (place, got)
+dist.destroy_process_group()
+print("roots ok")
+"""
+
 DYING = """
 import os, signal, torch, torch.distributed as dist
 dist.init_process_group("nccl")
@@ -103,6 +141,15 @@ class Worlds(EndToEnd):
         self.assertEqual(run.status, 0, run.explain())
         self.assertIn("bound ok", run.out)
         self.assertIn("supports_splitting False", run.out)  # gloo splits no groups: torch's ProcessGroupGloo
+
+    def test_absent_roots_give_what_they_sent(self):
+        program = self.scratch / "roots.py"
+        program.write_text(ROOTS)
+        for ranks, logs in (("all", ()), ("0,2,3", (2, 3))):
+            run = self.world(4, ranks, program, timeout=300)
+            texts = [(run.trace_dir / f"rank{rank}.log").read_text() for rank in logs]
+            self.assertEqual(run.status, 0, run.explain() + "".join(texts))
+            self.assertEqual((run.out + "".join(texts)).count("roots ok"), 4 if ranks == "all" else 3)
 
     def test_a_dead_rank_ends_the_world(self):
         program = self.scratch / "dying.py"

@@ -1,11 +1,13 @@
 """A process group of one living rank: every absent member is answered as this rank's twin.
 
-Gathers give the own tensor in every slot, sums are the own value times the number of ranks, what was sent to a peer is what the
-next receive of as many elements gives (else zeros). The same rules as in our NCCL library (driver_shim/nccl), for tensors on the
-host.
+Gathers give the own tensor in every slot, sums are the own value times the number of ranks. Broadcasts, scatters and receives give what the
+absent root or sender sent, where it is known (maya_kept_sends.py); else a broadcast leaves the own value, and what was sent to a peer is
+what the next receive of as many elements gives (else zeros). The same rules as in our NCCL library (driver_shim/nccl), for tensors on
+the host.
 """
 import collections
 
+import maya_kept_sends
 import torch
 from torch._C._distributed_c10d import Backend, ReduceOp, _create_work_from_future
 
@@ -38,6 +40,7 @@ class TwinGroup(Backend):
     def __init__(self, rank, ranks):
         super().__init__(rank, ranks)
         self._ranks, self._rank = ranks, rank
+        self._kept = maya_kept_sends.Group(ranks)
         self._sent = collections.defaultdict(collections.deque)  # (elements, type) -> tensors
 
     def _get_backend_name(self):
@@ -52,6 +55,13 @@ class TwinGroup(Backend):
         return None
 
     def broadcast(self, tensors, options=None):
+        root = options.rootRank if options is not None else 0
+        for tensor in tensors:
+            call = self._kept.next_call(root)
+            if root == self._rank:
+                self._kept.keep(call, tensor)
+            else:
+                self._kept.find(call, root, tensor)
         return _done(tensors)
 
     def allreduce(self, tensors, options=None):
@@ -96,8 +106,15 @@ class TwinGroup(Backend):
         return self.allgather(outputs, inputs)
 
     def scatter(self, outputs, inputs, options=None):
-        for output, slots in zip(outputs, inputs):
-            output.copy_(slots[self._rank])
+        root = options.rootRank if options is not None else self._rank
+        for i, output in enumerate(outputs):
+            calls = [self._kept.next_call(root, f"to{rank}") for rank in range(self._ranks)]
+            if root == self._rank:
+                output.copy_(inputs[i][self._rank])
+                for call, slot in zip(calls, inputs[i]):
+                    self._kept.keep(call, slot)
+            else:
+                self._kept.find(calls[self._rank], root, output)
         return _done(outputs)
 
     def reduce_scatter(self, outputs, inputs, options=None):
@@ -141,11 +158,14 @@ class TwinGroup(Backend):
 
     def send(self, tensors, destination, tag=0):
         for tensor in tensors:
+            self._kept.keep(self._kept.next_call(self._rank, destination, tag), tensor)
             self._sent[(tensor.numel(), tensor.dtype)].append(tensor.detach().clone())
         return _done(tensors)
 
     def recv(self, tensors, source, tag=0):
         for tensor in tensors:
+            if source >= 0 and self._kept.find(self._kept.next_call(source, self._rank, tag), source, tensor):
+                continue
             waiting = self._sent[(tensor.numel(), tensor.dtype)]
             if waiting:
                 tensor.copy_(waiting.popleft().view_as(tensor))
