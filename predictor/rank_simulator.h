@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "predictor/call_state.h"
 #include "predictor/event_queue.h"
 #include "predictor/progress.h"
+#include "predictor/short_list.h"
 #include "predictor/simulator.h"
 
 namespace maya::predictor {
@@ -21,11 +24,13 @@ struct SimulationClock {
   uint64_t now_ns = 0;
 };
 
-class RankSimulator {
+// Aligned: an event of a large world costs as many cache lines as it touches.
+class alignas(64) RankSimulator {
  public:
-  // Everything referred to must outlive the object. `compute_speed`: of kernels while data is transferred.
+  // Everything referred to must outlive the object. `compute_speed`: of kernels while data is transferred. `states`:
+  // one for each call, of no content yet. `memory`: for what is as long as the numbers of threads, streams and devices.
   RankSimulator(uint32_t number, const Program& program, std::span<const uint64_t> durations, uint64_t compute_speed,
-                SimulationClock* clock, Transfers* transfers);
+                CallState* states, std::pmr::memory_resource* memory, SimulationClock* clock, Transfers* transfers);
 
   void start();
   void handle(const ScheduledEvent& event);  // kCall, kReady, kTail or kEnd
@@ -37,17 +42,11 @@ class RankSimulator {
 
   const Program& program() const { return program_; }
   uint32_t device_of(const Communication& communication) const {
-    return program_.streams[program_.calls[communication.call].stream].device;
+    return streams_[call(communication.call).stream].device;
   }
-  uint64_t duration_of(uint32_t call) const {
-    return durations_.empty() ? program_.calls[call].duration_ns : durations_[call];
-  }
-  // Matched at the present time.
-  void set_matched(uint32_t communication) { result_.matched_ns[communication] = clock_.now_ns; }
-
-  // True when everything has ended; otherwise the result's error says what has not.
-  bool finish();
-  Simulation take_result() { return std::move(result_); }
+  uint64_t duration_of(uint32_t call) const { return durations_.empty() ? calls_[call].duration_ns : durations_[call]; }
+  // What happened, apart from matched_ns; its error says what has not ended.
+  Simulation result() const;
   uint64_t events = 0;
 
  private:
@@ -58,33 +57,23 @@ class RankSimulator {
     bool is_thread;
   };
 
-  // Work on a stream, by the index of the call that enqueued it.
-  struct Work {
-    uint64_t earliest_ns = 0;  // launch latency
-    uint64_t after_ns = 0;     // the latest end of what it waits for, apart from its stream
-    uint32_t after = kNone;    // the work that ended then
-    uint32_t pending = 0;      // pieces of work that must end first, its predecessor on the stream included
-    uint32_t waiters = kNone;
-    uint32_t next_on_stream = kNone;
-    uint32_t parts = 0;  // communications of a group that have not ended
-    bool ended = false;
-    bool holds_engine = false;
-    bool marker = false;  // takes no time: stream wait, or a record that stands for several streams
-  };
-
   struct StreamState {
-    uint32_t tail = kNone;          // last work enqueued, whether ended or not
-    uint32_t last_ended = kNone;    // of anything on it
-    uint32_t last_work = kNone;     // last real work that has ended
+    uint32_t device;
+    int32_t priority;
+    uint32_t tail = kNone;        // last work enqueued, whether ended or not
+    uint32_t last_ended = kNone;  // of anything on it
+    uint32_t last_work = kNone;   // last real work that has ended
+    uint32_t active_position = kNone;
     uint64_t last_end_ns = 0;       // of anything on it
     uint64_t last_work_end_ns = 0;  // of real work
-    uint32_t active_position = kNone;
+    bool blocking;
+    bool legacy_default;
   };
 
   struct ThreadState {
     uint32_t next = kNone;  // its next call
-    uint64_t free_ns = 0;   // return of its last call
     uint32_t pending = 0;   // pieces of work that its current call waits for
+    uint64_t free_ns = 0;   // return of its last call
     uint32_t next_waiter = kNone;
   };
 
@@ -96,18 +85,18 @@ class RankSimulator {
   struct DeviceState {
     uint32_t compute_used_permille = 0;
     uint32_t kernels = 0;  // that run, in programs that communicate
+    uint32_t legacy_stream = kNone;
     bool copy_in_busy = false;
     bool copy_out_busy = false;
     bool transferring = false;
-    std::vector<uint32_t> waiting[3];    // by Engine, in order of service
-    std::vector<uint32_t> active;        // streams with work that has not ended
-    std::vector<RunningKernel> running;  // of programs that communicate, where that slows them down
-    uint32_t legacy_stream = kNone;
+    ShortList<uint32_t, 4> active;        // streams with work that has not ended
+    ShortList<RunningKernel, 1> running;  // of programs that communicate, where that slows them down
+    ShortList<uint32_t, 2> waiting[3];    // by Engine, in order of service
   };
 
-  const HostCall& call(uint32_t index) const { return program_.calls[index]; }
+  const HostCall& call(uint32_t index) const { return calls_[index]; }
   void schedule(uint64_t time_ns, uint32_t index, What what) { clock_.queue.schedule(time_ns, number_, index, what); }
-  DeviceState& device_of_call(const HostCall& c) { return devices_[program_.streams[c.stream].device]; }
+  DeviceState& device_of_call(const HostCall& c) { return devices_[streams_[c.stream].device]; }
 
   void arrange(uint32_t thread);
   void execute(uint32_t index);
@@ -127,22 +116,23 @@ class RankSimulator {
   void end_kernel(uint32_t index);
   void release_engine(uint32_t index);
 
+  // In the order in which an event touches them.
   const uint32_t number_;
-  const Program& program_;
-  const std::span<const uint64_t> durations_;
-  const uint64_t compute_speed_;
+  const bool communicates_;
+  CallState* const states_;  // by call
+  const HostCall* const calls_;
   SimulationClock& clock_;
+  std::pmr::vector<ThreadState> threads_;
+  std::pmr::vector<StreamState> streams_;
+  std::pmr::vector<DeviceState> devices_;
+  const std::span<const uint64_t> durations_;
+  const uint64_t launch_latency_ns_;
+  const uint64_t queued_gap_ns_;
+  const Program& program_;
+  const uint64_t compute_speed_;
   Transfers& transfers_;
-  Simulation result_;
-  std::vector<uint32_t> next_in_thread_;
-  std::vector<uint32_t> call_waiters_;   // first thread that waits for the call's return
-  std::vector<uint32_t> recorded_;       // by kEventRecord call: the work that stands for the event
-  std::vector<uint32_t> first_in_unit_;  // by communication that leads a group: first of the others; by those: the next
-  std::vector<Work> work_;
   std::vector<Waiter> waiters_;
-  std::vector<StreamState> streams_;
-  std::vector<ThreadState> threads_;
-  std::vector<DeviceState> devices_;
+  std::vector<uint32_t> first_in_unit_;  // by communication that leads a group: first of the others; by those: the next
 };
 
 }  // namespace maya::predictor

@@ -1,5 +1,8 @@
 #include "predictor/simulator.h"
 
+#include <memory_resource>
+
+#include "predictor/large_block.h"
 #include "predictor/rank_simulator.h"
 #include "predictor/transfers.h"
 
@@ -25,12 +28,19 @@ WorldSimulation simulate_world(std::span<const Program* const> programs, std::sp
   WorldSimulation result;
   SimulationClock clock;
   Transfers transfers(match_sizes, overlap, &clock);
+  size_t calls = 0;
+  for (const Program* program : programs) calls += program->calls.size();
+  const LargeBlock states(calls * sizeof(CallState));
+  auto* next_states = static_cast<CallState*>(states.data());
+  std::pmr::monotonic_buffer_resource memory;  // those of one program beside each other
   std::vector<RankSimulator> simulators;
   simulators.reserve(programs.size());
   const uint64_t compute_speed = speed_with(overlap.compute_factor);
-  for (uint32_t i = 0; i < programs.size(); ++i)
+  for (uint32_t i = 0; i < programs.size(); ++i) {
     simulators.emplace_back(i, *programs[i], durations.empty() ? std::span<const uint64_t>() : durations[i],
-                            compute_speed, &clock, &transfers);
+                            compute_speed, next_states, &memory, &clock, &transfers);
+    next_states += programs[i]->calls.size();
+  }
   transfers.set_programs(&simulators);
   for (RankSimulator& simulator : simulators) simulator.start();
   handle_all(&clock, &simulators, &transfers);
@@ -39,10 +49,10 @@ WorldSimulation simulate_world(std::span<const Program* const> programs, std::sp
     if (result.deadlocks++ == 0) result.first_deadlock = {clock.now_ns, std::move(waiting)};
     handle_all(&clock, &simulators, &transfers);
   }
-  for (RankSimulator& simulator : simulators) {
-    simulator.finish();
-    result.events += simulator.events;
-    result.programs.push_back(simulator.take_result());
+  for (uint32_t i = 0; i < programs.size(); ++i) {
+    result.events += simulators[i].events;
+    result.programs.push_back(simulators[i].result());
+    result.programs.back().matched_ns = transfers.matched_ns(i);
   }
   result.last_arrival = transfers.last_arrivals();
   return result;

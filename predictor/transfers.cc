@@ -6,7 +6,7 @@ namespace maya::predictor {
 
 Transfers::Transfers(std::span<const uint32_t> match_sizes, const Overlap& overlap, SimulationClock* clock)
     : clock_(*clock),
-      computing_speed_(speed_with(overlap.communication_factor)),
+      computing_speed_(static_cast<uint32_t>(speed_with(overlap.communication_factor))),
       slowed_by_compute_(computing_speed_ != kFullSpeed),
       shared_matches_(match_sizes.size()) {
   matches_.resize(match_sizes.size());
@@ -29,6 +29,12 @@ void Transfers::set_programs(std::vector<RankSimulator>* programs) {
       part.program = p;
       part.port = first_port_[p] + program.device_of(communication);
       part.match = communication.match;
+      part.duration_ns = program.duration_of(communication.call);
+      part.link_share_permille = static_cast<uint16_t>(communication.link_share_permille);
+      part.fabric = communication.fabric;
+      part.sends = communication.sends;
+      part.receives = communication.receives;
+      part.fixed = communication.fixed;
       if (part.match < shared_matches_) continue;
       part.match = static_cast<uint32_t>(matches_.size());
       matches_.emplace_back();
@@ -36,8 +42,8 @@ void Transfers::set_programs(std::vector<RankSimulator>* programs) {
   }
 }
 
-const Communication& Transfers::communication(uint32_t part) const {
-  return (*programs_)[parts_[part].program].program().communications[index_in_program(part)];
+uint32_t Transfers::call_of(uint32_t part) const {
+  return (*programs_)[parts_[part].program].program().communications[index_in_program(part)].call;
 }
 
 void Transfers::arrive(uint32_t program, uint32_t communication) {
@@ -46,7 +52,7 @@ void Transfers::arrive(uint32_t program, uint32_t communication) {
   Match& match = matches_[part.match];
   if (match.phase != Phase::kWaiting) {
     // It was let go without this one.
-    (*programs_)[program].set_matched(communication);
+    late_.push_back({index, clock_.now_ns});
     clock_.queue.schedule(clock_.now_ns, program, communication, What::kPart);
     return;
   }
@@ -67,12 +73,10 @@ void Transfers::begin(uint32_t number) {
   matches_[moved].place_in_waiting = match.place_in_waiting;
   waiting_.pop_back();
   match.phase = Phase::kMoving;
+  match.begun_ns = clock_.now_ns;
   uint64_t duration_ns = 0;
-  for (uint32_t i = match.first; i != kNone; i = parts_[i].next_in_match) {
-    RankSimulator& program = (*programs_)[parts_[i].program];
-    program.set_matched(index_in_program(i));
-    duration_ns = std::max(duration_ns, program.duration_of(communication(i).call));
-  }
+  for (uint32_t i = match.first; i != kNone; i = parts_[i].next_in_match)
+    duration_ns = std::max(duration_ns, parts_[i].duration_ns);
   match.progress.begin(clock_.now_ns, duration_ns, kFullSpeed);
   for (uint32_t i = match.first; i != kNone; i = parts_[i].next_in_match) {
     use_port(i, +1);
@@ -87,42 +91,41 @@ void Transfers::begin(uint32_t number) {
   reschedule(number);
 }
 
-void Transfers::use_port(uint32_t part, int sign) {
-  Port& port = ports_[parts_[part].port];
-  const Communication& c = communication(part);
-  const auto fabric = static_cast<size_t>(c.fabric);
-  const int change = sign * static_cast<int>(c.link_share_permille);
-  if (c.sends) port.out_permille[fabric] = static_cast<uint32_t>(static_cast<int>(port.out_permille[fabric]) + change);
-  if (c.receives) port.in_permille[fabric] = static_cast<uint32_t>(static_cast<int>(port.in_permille[fabric]) + change);
+void Transfers::use_port(uint32_t index, int sign) {
+  const Part& part = parts_[index];
+  Port& port = ports_[part.port];
+  const auto fabric = static_cast<size_t>(part.fabric);
+  const auto change = static_cast<uint32_t>(sign * part.link_share_permille);
+  if (part.sends) port.out_permille[fabric] += change;
+  if (part.receives) port.in_permille[fabric] += change;
 }
 
-uint64_t Transfers::speed_of(uint32_t part) const {
-  const Port& port = ports_[parts_[part].port];
-  const Communication& c = communication(part);
-  if (c.fixed) return kFullSpeed;
-  const auto fabric = static_cast<size_t>(c.fabric);
-  uint64_t used_permille = kWholeDevice_permille;
-  if (c.fabric != Fabric::kNone && c.sends)
-    used_permille = std::max<uint64_t>(used_permille, port.out_permille[fabric]);
-  if (c.fabric != Fabric::kNone && c.receives)
-    used_permille = std::max<uint64_t>(used_permille, port.in_permille[fabric]);
-  const uint64_t speed = port.computing ? computing_speed_ : kFullSpeed;
-  return std::max<uint64_t>(speed * kWholeDevice_permille / used_permille, 1);
+uint32_t Transfers::speed_of(const Part& part, const Port& port) const {
+  if (part.fixed) return kFullSpeed;
+  const auto fabric = static_cast<size_t>(part.fabric);
+  uint32_t used_permille = kWholeDevice_permille;
+  if (part.fabric != Fabric::kNone && part.sends) used_permille = std::max(used_permille, port.out_permille[fabric]);
+  if (part.fabric != Fabric::kNone && part.receives) used_permille = std::max(used_permille, port.in_permille[fabric]);
+  const uint32_t speed = port.computing ? computing_speed_ : static_cast<uint32_t>(kFullSpeed);
+  return used_permille == kWholeDevice_permille ? speed : std::max(speed * kWholeDevice_permille / used_permille, 1u);
 }
 
-void Transfers::count_speed(Match* match, uint64_t speed, int change) {
-  auto at = std::lower_bound(match->speeds.begin(), match->speeds.end(), speed,
-                             [](const SpeedCount& entry, uint64_t value) { return entry.speed < value; });
-  if (at == match->speeds.end() || at->speed != speed) at = match->speeds.insert(at, {speed, 0});
-  at->count = static_cast<uint32_t>(static_cast<int>(at->count) + change);
-  if (at->count == 0) match->speeds.erase(at);
+void Transfers::count_speed(Match* match, uint32_t speed, int change) {
+  SpeedCount* at = std::lower_bound(match->speeds.begin(), match->speeds.end(), speed,
+                                    [](const SpeedCount& entry, uint32_t value) { return entry.speed < value; });
+  if (at != match->speeds.end() && at->speed == speed) {
+    at->count += static_cast<uint32_t>(change);
+    if (at->count == 0) match->speeds.erase(at);
+  } else {
+    match->speeds.insert(at, {speed, 1});
+  }
 }
 
 // Something changed at the port: the speeds of all that moves there are found anew.
 void Transfers::update_port(Port* port) {
   for (const uint32_t index : port->moving) {
     Part& part = parts_[index];
-    const uint64_t speed = speed_of(index);
+    const uint32_t speed = speed_of(part, *port);
     if (speed == part.speed) continue;
     Match& match = matches_[part.match];
     count_speed(&match, part.speed, -1);
@@ -146,7 +149,7 @@ void Transfers::reschedule(uint32_t number) {
 void Transfers::end(uint32_t number) {
   Match& match = matches_[number];
   match.phase = Phase::kDone;
-  std::vector<SpeedCount>().swap(match.speeds);
+  match.speeds = {};
   for (uint32_t i = match.first; i != kNone; i = parts_[i].next_in_match) {
     use_port(i, -1);
     Port& port = ports_[parts_[i].port];
@@ -191,7 +194,7 @@ std::vector<Deadlock::Waiting> Transfers::waiting() const {
   std::vector<Deadlock::Waiting> list;
   for (const uint32_t number : waiting_)
     for (uint32_t i = matches_[number].first; i != kNone; i = parts_[i].next_in_match)
-      list.push_back({{parts_[i].program, communication(i).call}, number});
+      list.push_back({{parts_[i].program, call_of(i)}, number});
   std::sort(list.begin(), list.end(), [](const Deadlock::Waiting& a, const Deadlock::Waiting& b) {
     return a.call.program != b.call.program ? a.call.program < b.call.program : a.call.call < b.call.call;
   });
@@ -202,8 +205,17 @@ std::vector<ProgramCall> Transfers::last_arrivals() const {
   std::vector<ProgramCall> list(shared_matches_);
   for (size_t m = 0; m < shared_matches_; ++m) {
     const uint32_t part = matches_[m].first;
-    if (part != kNone) list[m] = {parts_[part].program, communication(part).call};
+    if (part != kNone) list[m] = {parts_[part].program, call_of(part)};
   }
+  return list;
+}
+
+std::vector<uint64_t> Transfers::matched_ns(uint32_t program) const {
+  const uint32_t first = first_part_[program];
+  std::vector<uint64_t> list((*programs_)[program].program().communications.size());
+  for (uint32_t i = 0; i < list.size(); ++i) list[i] = matches_[parts_[first + i].match].begun_ns;
+  for (const Late& late : late_)
+    if (parts_[late.part].program == program) list[late.part - first] = late.time_ns;
   return list;
 }
 

@@ -8,6 +8,7 @@
 
 #include "predictor/progress.h"
 #include "predictor/rank_simulator.h"
+#include "predictor/short_list.h"
 #include "predictor/simulator.h"
 
 namespace maya::predictor {
@@ -30,13 +31,15 @@ class Transfers {
   // The calls that wait now.
   std::vector<Deadlock::Waiting> waiting() const;
   std::vector<ProgramCall> last_arrivals() const;
+  // By communication of the program: when all that take part were there.
+  std::vector<uint64_t> matched_ns(uint32_t program) const;
 
  private:
   enum class Phase : uint8_t { kWaiting, kMoving, kDone };
 
   // How many of a match's communications could go at a speed. The slowest decides.
   struct SpeedCount {
-    uint64_t speed;
+    uint32_t speed;
     uint32_t count;
   };
 
@@ -45,42 +48,54 @@ class Transfers {
     uint32_t arrived = 0;
     uint32_t first = kNone;  // communication that arrived last; the others follow by next_in_match
     uint32_t place_in_waiting = 0;
+    uint64_t begun_ns = kNever_ns;
     Phase phase = Phase::kWaiting;
     uint64_t scheduled_ns = kNever_ns;  // earliest event that is on its way
     Progress progress;
-    std::vector<SpeedCount> speeds;  // ascending
+    ShortList<SpeedCount, 2> speeds;  // ascending
   };
 
-  // A communication of any program; programs' communications follow each other.
+  // A communication of any program; programs' communications follow each other. Half a cache line, with all that is
+  // needed of the communication itself.
   struct Part {
+    uint64_t duration_ns;
     uint32_t program;
     uint32_t match;
     uint32_t next_in_match = kNone;
     uint32_t port;
-    uint64_t speed = kFullSpeed;
+    uint32_t speed = kFullSpeed;
+    uint16_t link_share_permille;
+    Fabric fabric;
+    bool sends : 1, receives : 1, fixed : 1;
   };
 
   // A device's ends of the fabrics.
-  struct Port {
+  struct alignas(64) Port {
     uint32_t program;
     uint32_t device;
     uint32_t out_permille[3] = {}, in_permille[3] = {};  // used by the parts that move, by Fabric
     bool computing = false;
-    std::vector<uint32_t> moving;
+    ShortList<uint32_t, 4> moving;
+  };
+
+  // A communication that came after its match had been let go.
+  struct Late {
+    uint32_t part;
+    uint64_t time_ns;
   };
 
   uint32_t index_in_program(uint32_t part) const { return part - first_part_[parts_[part].program]; }
-  const Communication& communication(uint32_t part) const;
+  uint32_t call_of(uint32_t part) const;
   void begin(uint32_t match);
   void end(uint32_t match);
   void reschedule(uint32_t match);
   void use_port(uint32_t part, int sign);
-  uint64_t speed_of(uint32_t part) const;
-  void count_speed(Match* match, uint64_t speed, int change);
+  uint32_t speed_of(const Part& part, const Port& port) const;
+  void count_speed(Match* match, uint32_t speed, int change);
   void update_port(Port* port);
 
   SimulationClock& clock_;
-  const uint64_t computing_speed_;
+  const uint32_t computing_speed_;
   const bool slowed_by_compute_;
   const size_t shared_matches_;  // the others are of one communication that waits for nobody
   std::vector<RankSimulator>* programs_ = nullptr;
@@ -89,6 +104,7 @@ class Transfers {
   std::vector<uint32_t> first_part_;  // by program
   std::vector<uint32_t> first_port_;
   std::vector<Port> ports_;
+  std::vector<Late> late_;
   std::vector<uint32_t> waiting_;  // matches of which some, but not all, are there
 };
 
