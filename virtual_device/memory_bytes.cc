@@ -56,7 +56,9 @@ void Memory::Impl::store(Region& region, Address home, const void* source, uint6
   std::memcpy(shadow.at(home), source, bytes);
   {
     PieceCount count(*this, region);
-    region.known.set_data(home, home + bytes);
+    // A value that a program copies into a block that earlier tensors left known is no part of those.
+    const bool apart = bytes <= kSeparateValue_bytes && home % kSeparateAlignment_bytes == 0;
+    region.known.set_data(home, home + bytes, apart);
   }
   if (shadow.resident_bytes() > budget_bytes) enforce_budget();
 }

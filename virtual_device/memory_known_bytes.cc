@@ -57,8 +57,13 @@ uint64_t KnownBytes::erase(uint64_t begin, uint64_t end) {
   return data_bytes;
 }
 
-void KnownBytes::set_data(uint64_t begin, uint64_t end) {
+void KnownBytes::set_data(uint64_t begin, uint64_t end, bool apart) {
   if (begin >= end) return;
+  if (apart) {
+    erase(begin, end);
+    pieces_.emplace(begin, Piece{end, false, 0, 0, true});
+    return;
+  }
   auto piece = pieces_.upper_bound(begin);
   if (piece != pieces_.begin()) {
     const auto previous = std::prev(piece);
@@ -66,14 +71,15 @@ void KnownBytes::set_data(uint64_t begin, uint64_t end) {
   }
   erase(begin, end);
   piece = pieces_.lower_bound(begin);
-  if (piece != pieces_.end() && piece->first == end && !piece->second.fill &&
+  if (piece != pieces_.end() && piece->first == end && !piece->second.fill && !piece->second.apart &&
       piece->second.end - begin <= kLongestJoined_bytes) {
     end = piece->second.end;
     piece = pieces_.erase(piece);
   }
   if (piece != pieces_.begin()) {
     const auto previous = std::prev(piece);
-    if (previous->second.end == begin && !previous->second.fill && end - previous->first <= kLongestJoined_bytes) {
+    if (previous->second.end == begin && !previous->second.fill && !previous->second.apart &&
+        end - previous->first <= kLongestJoined_bytes) {
       previous->second.end = end;
       return;
     }

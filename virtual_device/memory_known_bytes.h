@@ -22,6 +22,7 @@ class KnownBytes {
     // Not 0: the bytes are expected under this tag. Such a piece is a fill with zero, which is how it reads when
     // nothing arrives.
     uint32_t expected = 0;
+    bool apart = false;  // data that is not joined with its neighbours
   };
   using Pieces = std::map<uint64_t, Piece>;  // by begin; do not overlap
 
@@ -29,7 +30,8 @@ class KnownBytes {
   // and a small value beside a large tensor should stay.
   static constexpr uint64_t kLongestJoined_bytes = 64 << 10;
 
-  void set_data(uint64_t begin, uint64_t end);
+  // apart: stays a piece of its own, beside and inside other data.
+  void set_data(uint64_t begin, uint64_t end, bool apart = false);
   void set_fill(uint64_t begin, uint64_t end, uint32_t word);
   void set_expected(uint64_t begin, uint64_t end, uint32_t tag);
   // Makes [begin, end) unknown. Returns how many of its bytes were data.

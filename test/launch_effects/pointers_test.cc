@@ -88,6 +88,24 @@ TEST_CASE("separate small values in a shared block survive a kernel of unknown r
   CHECK(memory->known(block + 2048, 4));
 }
 
+TEST_CASE("a small value copied into what earlier tensors left behind survives too", "[effects]") {
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 2 << 20);
+  put<uint8_t>(*memory, block, std::vector<uint8_t>(8192, 1));
+  put<float>(*memory, block + 1024, {65536});                         // a loss scale, copied from the host
+  put<int64_t>(*memory, block + 2048, {7, 8, 9, 10});                 // a few numbers
+  put<uint8_t>(*memory, block + 512, std::vector<uint8_t>(512, 2));   // a tensor before it
+  put<uint8_t>(*memory, block + 1536, std::vector<uint8_t>(512, 2));  // and one behind it
+  const TestKernel kernel("custom_kernel", {{0, 8}});
+  kernel.launch(*memory, {value(block)}, 64, 256);
+  CHECK(get<float>(*memory, block + 1024, 1)[0] == 65536);
+  CHECK(get<int64_t>(*memory, block + 2048, 4) == std::vector<int64_t>{7, 8, 9, 10});
+  CHECK_FALSE(memory->known(block + 1028, 1));
+  CHECK_FALSE(memory->known(block + 2080, 1));
+  CHECK_FALSE(memory->known(block + 1536, 1));
+  CHECK_FALSE(memory->known(block, 1));
+}
+
 TEST_CASE("a single value computed inside what an earlier tensor left behind survives too", "[effects]") {
   auto memory = make_memory();
   const Address block = allocate(*memory, 2 << 20);
