@@ -162,7 +162,9 @@ def main():
     with torch.device("cuda"):
         model = AutoModelForCausalLM.from_config(config(a.model), torch_dtype=TYPES[a.dtype],
                                                  attn_implementation=a.attention)
-    model.config.use_cache = False
+    # Trainer leaves it on. Llama, Mistral and Granite turn it off themselves under checkpointing; GPT-BigCode does not, and its keys and values
+    # are views that hold each layer's whole query, key and value product until the loss is there.
+    model.config.use_cache = a.checkpoint
     if MODELS[a.model]["family"] == "gpt_bigcode":
         attend_without_mask()
     if a.quantize:
