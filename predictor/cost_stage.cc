@@ -1,6 +1,7 @@
 #include "predictor/cost_stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -49,6 +50,21 @@ void estimate_work(const Estimator& target, OperationCost* cost) {
   cost->link_share_permille = static_cast<uint32_t>(share * kWholeDevice_permille);
 }
 
+// Of a trace, so any number may be anything.
+device::KernelWork counted_work(const proto::KernelWork& from) {
+  const auto sane = [](double value) { return std::isfinite(value) ? std::max(value, 0.0) : 0.0; };
+  device::KernelWork work;
+  work.read_bytes = sane(from.read_bytes());
+  work.written_bytes = sane(from.written_bytes());
+  work.requested_bytes = sane(from.requested_bytes());
+  work.instructions = sane(from.instructions());
+  work.functions = sane(from.functions());
+  work.flops = {sane(from.half_flops()), sane(from.tf32_flops()), sane(from.eight_bit_flops()),
+                sane(from.four_bit_flops()), sane(from.double_flops())};
+  work.uncertainty = std::min(sane(from.uncertainty()), 1.0);
+  return work;
+}
+
 OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Configuration& configuration,
                              const Estimator& target) {
   OperationCost cost;
@@ -69,6 +85,11 @@ OperationCost cost_of_launch(const trace::LoadedTrace& trace, const trace::Confi
   view.scalars = scalars.data();
   view.scalar_count = static_cast<uint32_t>(scalars.size());
 
+  device::KernelWork counted;
+  if (configuration.work) {
+    counted = counted_work(*configuration.work);
+    view.counted = &counted;
+  }
   cost.work = configuration.operation < trace.operations.size()
                   ? work_of(trace.operations[configuration.operation].record)
                   : work_of(view, cost.name);

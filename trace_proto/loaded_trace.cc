@@ -90,6 +90,7 @@ void Loader::add_message(const PacketView& packet, const proto::Packet& message)
       to.dynamic_shared_bytes = from.dynamic_shared_bytes();
       to.cooperative = from.cooperative();
       to.estimate_ns = from.estimate_ns();
+      if (from.has_work()) to.work = from.work();
       const int scalars = std::min(from.scalar_slots_size(), from.scalar_values_size());
       for (int i = 0; i < scalars; ++i) {
         const uint32_t slot = from.scalar_slots(i);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -76,6 +77,7 @@ struct Configuration {
   uint32_t operation = kNoDefinition;  // index into operations: the library operation that it carries out, where known
   std::vector<Scalar> scalars;
   double estimate_ns = 0;
+  std::optional<proto::KernelWork> work;  // counted from the kernel's instructions
 };
 
 struct Operation {

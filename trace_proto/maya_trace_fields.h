@@ -45,10 +45,15 @@ struct KernelDescriptor {
   static constexpr uint32_t kId = 1, kName = 2, kRegisters = 3, kStaticSharedBytes = 4, kMaxThreads = 5,
                             kArchitecture = 6, kParameterOffsets = 7, kParameterSizes = 8;
 };
+struct KernelWork {
+  static constexpr uint32_t kReadBytes = 1, kWrittenBytes = 2, kRequestedBytes = 3, kInstructions = 4, kFunctions = 5,
+                            kFirstFlops = 6, kUncertainty = 11;
+};
 struct LaunchConfiguration {
   static constexpr uint32_t kId = 1, kKernel = 2, kGridX = 3, kGridY = 4, kGridZ = 5, kBlockX = 6, kBlockY = 7,
                             kBlockZ = 8, kDynamicSharedBytes = 9, kClusterX = 10, kClusterY = 11, kClusterZ = 12,
-                            kCooperative = 13, kScalarSlots = 14, kScalarValues = 15, kEstimateNs = 16, kOperation = 17;
+                            kCooperative = 13, kScalarSlots = 14, kScalarValues = 15, kEstimateNs = 16, kOperation = 17,
+                            kWork = 18;
 };
 struct OperationDescriptor {
   static constexpr uint32_t kId = 1, kFamily = 2, kApi = 3, kKeys = 4, kValues = 5, kEstimateNs = 6;

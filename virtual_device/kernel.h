@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct KernelInfo {
   uint32_t architecture = 0;  // 90 for sm_90
   uint32_t ptx_version = 0;
   bool layout_known = false;  // parameters came from the image
+  // PTX text that the image carries, shared by its kernels; null without.
+  std::shared_ptr<const std::string> ptx;
 };
 
 // A kernel launch with its argument values. `arguments[i]` points at the i-th parameter's bytes (CUDA's kernelParams

@@ -15,6 +15,8 @@ namespace {
 
 std::atomic<uint64_t> computed{0};
 std::atomic<uint64_t> made_unknown{0};
+std::atomic<uint64_t> large_count{0};
+std::atomic<uint64_t> large_bytes{0};
 std::atomic<bool> balanced_routing{false};
 std::atomic<void (*)(const RoutingCall&)> routing_observer{nullptr};
 
@@ -37,6 +39,18 @@ void add_absolute_offsets(const KernelInfo& kernel, std::vector<ScalarSlot>* sca
 
 void count_computed() { computed.fetch_add(1, std::memory_order_relaxed); }
 void count_made_unknown() { made_unknown.fetch_add(1, std::memory_order_relaxed); }
+
+bool may_compute_integers(uint64_t bytes) {
+  if (bytes <= kMaximumIntegers_bytes) return true;
+  if (bytes > kMaximumLarge_bytes) return false;
+  if (large_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMaximumLargeSum_bytes) {
+    large_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  large_count.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+uint64_t large_computations() { return large_count.load(std::memory_order_relaxed); }
 
 bool routing_is_balanced() { return balanced_routing.load(std::memory_order_relaxed); }
 void report_unknown_routing(const RoutingCall& call) {
@@ -69,7 +83,8 @@ void apply_effects(const KernelBehavior& behavior, const Launch& launch, Memory&
 const std::vector<ScalarSlot>& shape_scalars(const KernelBehavior& behavior) { return behavior.scalars; }
 
 EffectCounters effect_counters() {
-  return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed)};
+  return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed),
+ large_computations()};
 }
 
 }  // namespace maya::device

@@ -58,7 +58,10 @@ void set_routing(Routing routing, void (*observe)(const RoutingCall&));
 struct EffectCounters {
   uint64_t computed = 0;
   uint64_t made_unknown = 0;
+  uint64_t large = 0;  // of those computed, with more than a megabyte: these take milliseconds
 };
 EffectCounters effect_counters();
+// The last of them alone: a load.
+uint64_t large_computations();
 
 }  // namespace maya::device

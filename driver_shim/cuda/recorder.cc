@@ -310,7 +310,8 @@ uint32_t Recorder::kernel(const device::KernelInfo& kernel) {
 }
 
 uint32_t Recorder::launch_configuration(uint32_t kernel, const device::Launch& launch,
-                                        const LaunchView::Scalar* scalars, uint32_t scalar_count, double estimate_ns) {
+                                        const LaunchView::Scalar* scalars, uint32_t scalar_count, double estimate_ns,
+                                        const device::KernelWork* work) {
   using F = fields::LaunchConfiguration;
   const uint32_t id = next_configuration_.fetch_add(1, std::memory_order_relaxed);
   std::vector<uint64_t> slots, values;
@@ -335,6 +336,18 @@ uint32_t Recorder::launch_configuration(uint32_t kernel, const device::Launch& l
     body.packed(F::kScalarSlots, slots.data(), slots.size());
     body.packed(F::kScalarValues, values.data(), values.size());
     body.number(F::kEstimateNs, estimate_ns);
+    if (work == nullptr) return;
+    using W = fields::KernelWork;
+    Encoder counted;
+    counted.number(W::kReadBytes, work->read_bytes);
+    counted.number(W::kWrittenBytes, work->written_bytes);
+    counted.number(W::kRequestedBytes, work->requested_bytes);
+    counted.number(W::kInstructions, work->instructions);
+    counted.number(W::kFunctions, work->functions);
+    for (int i = 0; i < device::kMatrixTypes; ++i)
+      counted.number(W::kFirstFlops + static_cast<uint32_t>(i), work->flops[i]);
+    counted.number(W::kUncertainty, work->uncertainty);
+    body.message(F::kWork, counted);
   });
   return id;
 }

@@ -80,7 +80,7 @@ class Recorder {
   // Definitions that launches and operations refer to; each returns a new id, from 1 on. Their callers intern.
   uint32_t kernel(const device::KernelInfo& kernel);
   uint32_t launch_configuration(uint32_t kernel, const device::Launch& launch, const LaunchView::Scalar* scalars,
-                                uint32_t scalar_count, double estimate_ns);
+                                uint32_t scalar_count, double estimate_ns, const device::KernelWork* work);
   uint32_t operation_descriptor(const OperationRecord& operation, double estimate_ns);
 
   // Hot: ids come from the launch and operation caches in launch.cc and operation.cc. Null while there is no trace.

@@ -1,9 +1,11 @@
 // Tensor map objects of the CUDA driver API: the descriptors that Hopper's tensor memory accelerator works from. Their
 // layout is NVIDIA's own and opaque; here a descriptor holds the global address in its first 8 bytes (launches look for
 // addresses there), then the checked arguments in a fixed order, so equal arguments give equal descriptors.
+#include <algorithm>
 #include <cstring>
 
 #include "driver_shim/cuda/gate.h"
+#include "driver_shim/cuda/instructions.h"
 
 namespace maya::cuda {
 
@@ -198,6 +200,23 @@ bool valid_corners(uint32_t rank, const int* lower, const int* upper) {
 enum DescriptorKind : uint8_t { kTiled = 1, kIm2col = 2, kIm2colWide = 3 };
 
 }  // namespace
+
+bool describe_tensor_map(const void* map, uint64_t* tensor_bytes, uint64_t* box_bytes) {
+  Descriptor made;
+  std::memcpy(&made, map, sizeof(made));
+  if (made.kind < kTiled || made.kind > kIm2colWide || made.rank == 0 || made.rank > kMaximumRank) return false;
+  const auto type = static_cast<CUtensorMapDataType>(made.type);
+  double tensor = 1;
+  uint64_t box = 1;
+  for (uint32_t i = 0; i < made.rank; ++i) {
+    tensor *= static_cast<double>(made.dimensions[i]) + 1;
+    box *= made.box[i] + 1u;
+  }
+  if (made.kind != kTiled) box = std::max<uint64_t>(made.channels, 1) * std::max<uint64_t>(made.pixels, 1);
+  *tensor_bytes = bytes_of(type, static_cast<uint64_t>(std::min(tensor, 0x1p60)));
+  *box_bytes = bytes_of(type, box);
+  return true;
+}
 
 }  // namespace maya::cuda
 

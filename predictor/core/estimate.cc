@@ -25,6 +25,8 @@ double family_ns(const device::DeviceProfile& profile, const Work& work) {
       return model::convolution_ns(profile, work);
     case Family::kAttention:
       return model::attention_ns(profile, work);
+    case Family::kCustom:
+      return model::custom_ns(profile, work);
     default:
       return model::memory_bound_ns(profile, work);
   }
@@ -53,11 +55,14 @@ Estimate estimate(const device::DeviceProfile& profile, const Work& work) {
     return estimate_collective(profile, *default_cluster_for(profile), builtin_collectives(), work).estimate;
   const double bound = model::roofline_ns(profile, work);
   const bool unknown = work.guessed || work.family == Family::kUnknown;
-  const Interval& interval = unknown || work.rough ? kUnknownInterval : kAnalyticInterval;
+  Interval interval = unknown || work.rough ? kUnknownInterval : kAnalyticInterval;
   Estimate result;
   result.median_ns = std::max(family_ns(profile, work), bound);
-  result.low_ns = std::max(result.median_ns * interval.low, bound);
-  result.high_ns = result.median_ns * interval.high;
+  // Loops whose length data decide may run less often or more often than the middle that was taken.
+  const double uncertainty = work.counted ? work.counted->work.uncertainty : 0;
+  result.low_ns = std::max(result.median_ns * interval.low * (1 - uncertainty), profile.kernel_floor_ns);
+  result.high_ns = result.median_ns * interval.high * (1 + uncertainty);
+  if (uncertainty == 0) result.low_ns = std::max(result.low_ns, bound);
   result.provenance = unknown ? Provenance::kUnknown : Provenance::kAnalytic;
   return result;
 }

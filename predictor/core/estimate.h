@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "predictor/core/operation.h"
+#include "virtual_device/kernel_work.h"
+#include "virtual_device/occupancy.h"
 #include "virtual_device/profile.h"
 
 namespace maya {
@@ -37,7 +40,15 @@ struct LaunchView {
   };
   const Scalar* scalars = nullptr;
   uint32_t scalar_count = 0;
-  uint32_t parameter_count = 0;  // 0: not known
+  uint32_t parameter_count = 0;                 // 0: not known
+  const device::KernelWork* counted = nullptr;  // of its instructions; null when the image does not show them
+};
+
+// A launch of a kernel whose instructions were counted.
+struct CountedLaunch {
+  device::KernelWork work;
+  double blocks = 0;
+  device::BlockNeeds needs;  // decides how many blocks run at a time
 };
 
 // The work that decides a duration: what every estimator takes in.
@@ -51,6 +62,7 @@ struct Work {
   OperationRecord shape;  // family-specific shape, as far as known
   bool rough = false;     // sizes follow from the launch by a rule of the compiler: analytic, with a wide interval
   bool guessed = false;   // sizes are guessed from the grid: estimates carry Provenance::kUnknown
+  std::optional<CountedLaunch> counted;  // of Family::kCustom
 };
 
 Work work_of(const OperationRecord& operation);

@@ -22,6 +22,7 @@ double convolution_ns(const device::DeviceProfile& profile, const Work& work);  
 double attention_ns(const device::DeviceProfile& profile, const Work& work);
 // Time of CUTLASS's memory-efficient attention over FlashAttention-2's, forward and backward alike.
 double memory_efficient_slowdown(double head_dim);
+double custom_ns(const device::DeviceProfile& profile, const Work& work);        // kernels with counted instructions
 double memory_bound_ns(const device::DeviceProfile& profile, const Work& work);  // every other family
 
 }  // namespace maya::model

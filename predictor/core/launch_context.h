@@ -30,6 +30,9 @@ void set_streaming(Work* work, Family family, DataType type, double elements, do
 // Fills work as work_of() does for the same operation recorded with rows and columns.
 void set_operation(Work* work, Family family, Operator op, DataType type, double rows, double columns, bool backward);
 
+// Work of a kernel whose instructions were counted, Family::kCustom.
+Work custom_work(const LaunchContext& context);
+
 inline void set_operator(Work* work, Operator op) { work->shape.set(Key::kOperator, static_cast<int64_t>(op)); }
 
 // Bytes of the element type named in `argument`, `otherwise` when it names none.

@@ -196,6 +196,8 @@ std::string_view family_name(Family family) {
       return "point_to_point";
     case Family::kPooling:
       return "pooling";
+    case Family::kCustom:
+      return "custom";
   }
   return "unknown";
 }

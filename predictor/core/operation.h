@@ -34,6 +34,7 @@ enum class Family : uint8_t {
   kRecurrent = 21,
   kPointToPoint = 22,
   kPooling = 23,
+  kCustom = 24,  // kernels of a program's own, of which only the instructions are known
 };
 std::string_view family_name(Family family);  // "gemm", "attention", ...
 

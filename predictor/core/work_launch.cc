@@ -130,6 +130,7 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
   for (auto* recognise : kRecognisers) {
     Work work;
     if (recognise(context, &work)) {
+      if (work.guessed && launch.counted != nullptr) break;
       // Arguments may be anything, also negative.
       work.flops = std::max(work.flops, 0.0);
       work.read_bytes = std::max(work.read_bytes, 0.0);
@@ -137,6 +138,7 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
       return work;
     }
   }
+  if (launch.counted != nullptr) return model::custom_work(context);
   // Nothing known but the grid: every thread is taken to read 32 bytes and to write 32, two vector accesses each way:
   // the median of hand-written kernels in public profiler traces lies between that and four.
   constexpr double kThread_bytes = 32;

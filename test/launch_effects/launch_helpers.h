@@ -74,8 +74,11 @@ Parameter value(T v) {
 class TestKernel {
  public:
   // Parameter sizes in order; offsets are irrelevant to effects but for alignment to 8, which is taken from them when
-  // given.
-  TestKernel(const std::string& name, std::vector<device::KernelParameter> parameters) {
+  // given. `entry`: the kernel in PTX, from its name on, when its image shows its instructions.
+  TestKernel(const std::string& name, std::vector<device::KernelParameter> parameters, const std::string& entry = {}) {
+    if (!entry.empty())
+      info_.ptx = std::make_shared<const std::string>(
+          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry " + entry);
     info_.name = name;
     info_.parameters = std::move(parameters);
     info_.layout_known = true;

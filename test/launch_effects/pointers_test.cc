@@ -120,3 +120,38 @@ TEST_CASE("a single value computed inside what an earlier tensor left behind sur
   CHECK_FALSE(memory->known(block + 1028, 1));
   CHECK_FALSE(memory->known(block, 1));
 }
+
+TEST_CASE("a kernel whose image shows its instructions writes what it stores to, and reads the rest", "[effects]") {
+  auto memory = make_memory();
+  const auto launched = [&](const std::string& body) {
+    const Address in = allocate(*memory, 4096), out = allocate(*memory, 4096);
+    put<uint8_t>(*memory, in, std::vector<uint8_t>(4096, 1));
+    put<uint8_t>(*memory, out, std::vector<uint8_t>(4096, 1));
+    const TestKernel kernel(
+        "k", {{0, 8}, {8, 8}},
+        "k(.param .u64 k_param_0, .param .u64 k_param_1)\n{\n.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+        "ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1];\n" +
+            body + "\nret;\n}\n");
+    kernel.launch(*memory, {value(in), value(out)});
+    return std::pair{!memory->known(in, 1), !memory->known(out, 1)};
+  };
+  const auto written = [](bool in, bool out) { return std::pair{in, out}; };
+  CHECK(launched("ld.global.b32 %r1, [%rd1]; st.global.b32 [%rd2], %r1;") == written(false, true));
+  // Through arithmetic, a loop that moves the pointer, and a choice between both.
+  CHECK(launched(
+            "mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; again: add.s64 %rd4, %rd2, %rd3; add.s64 %rd3, %rd4, 8; "
+            "setp.eq.u32 %p1, %r1, 7; @%p1 bra again; st.global.b32 [%rd3+16], %r1;") == written(false, true));
+  CHECK(launched("setp.eq.u64 %p1, %rd1, 0; selp.b64 %rd3, %rd1, %rd2, %p1; st.global.b32 [%rd3], 0;") ==
+        written(true, true));
+  CHECK(launched("atom.global.add.u32 %r1, [%rd1], 1;") == written(true, false));
+  CHECK(launched("red.global.add.f32 [%rd1], 0f3F800000;") == written(true, false));
+  CHECK(launched("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 64;") == written(false, true));
+  CHECK(launched("cp.async.cg.shared.global [%r1], [%rd1], 16;") == written(false, false));
+  // A pointer that is loaded, one that came from nowhere, code that is not shown: anything may be written.
+  CHECK(launched("ld.global.u64 %rd3, [%rd1]; st.global.b32 [%rd3], 0;") == written(true, true));
+  CHECK(launched("st.b32 [%rd7], 0;") == written(true, true));
+  CHECK(launched("call.uni other, (%rd1);") == written(true, true));
+  CHECK(launched("call.uni __assertfail, (%rd1);") == written(false, false));
+  // Shared and local memory are no device memory that anyone sees.
+  CHECK(launched("st.shared.b32 [%r1], 0; st.local.b32 [%rd1], 0;") == written(false, false));
+}

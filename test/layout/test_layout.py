@@ -17,8 +17,11 @@ ALLOWED = {
     "virtual_device": {"virtual_device"},
     "driver_shim": {"driver_shim", "virtual_device", "trace_proto", "predictor/core"},
 }
-# Single headers that cross an edge: the vocabulary of operations, and the device profile.
-ONLY_HEADERS = {("trace_proto", "predictor/core"): {"predictor/core/operation.h"}, ("predictor/core", "virtual_device"): {"virtual_device/profile.h"}}
+# Single headers that cross an edge: the vocabulary of operations and of counted work, the device profile, how many blocks it holds at a time.
+ONLY_HEADERS = {
+    ("trace_proto", "predictor/core"): {"predictor/core/operation.h"},
+    ("predictor/core", "virtual_device"): {"virtual_device/profile.h", "virtual_device/kernel_work.h", "virtual_device/occupancy.h"},
+}
 # The traced process must not load what only readers need.
 SHIM_TRACE_HEADERS = {"trace_proto/writer.h", "trace_proto/encoder.h", "trace_proto/maya_trace_fields.h", "trace_proto/clock.h"}
 

@@ -33,6 +33,9 @@ constexpr uint8_t kParameterV2 = 0x45;
 // A kernel takes at most 32,764 bytes of parameters (CUDA programming guide), so no more parameters than that.
 constexpr uint32_t kMaximumParameters = 32764;
 
+// Sources longer than this are left: kernels that compilers generate have some hundred kilobytes.
+constexpr uint64_t kMostSource_bytes = 16u << 20;
+
 struct Section {
   Elf64_Shdr header;
   std::string_view name;
@@ -83,9 +86,11 @@ class Cubin {
       }
     }
     read_global_info(image);
+    const std::shared_ptr<const std::string> ptx = text_of_source();
     for (ImageKernel& kernel : image->kernels) {
       KernelInfo& info = kernel.info;
       info.max_threads = std::min(info.max_threads, threads_by_registers(info.registers));
+      info.ptx = ptx;
     }
     return ImageStatus::kOk;
   }
@@ -228,6 +233,16 @@ class Cubin {
       if (record.attribute == kRegisterCount) info.registers = std::min<uint32_t>(value, 255);
       if (record.attribute == kFrameBytes) info.local_bytes = value;
     });
+  }
+
+  // What ptxas keeps with line numbers (-lineinfo): the PTX that the code was made of, lines ended by NUL.
+  std::shared_ptr<const std::string> text_of_source() {
+    const Section* section = section_named(".nv_debug_ptx_txt", "");
+    const Bytes bytes = section == nullptr ? Bytes() : contents(*section);
+    if (bytes.empty() || bytes.size() > kMostSource_bytes) return nullptr;
+    auto text = std::make_shared<std::string>(bytes.begin(), bytes.end());
+    std::replace(text->begin(), text->end(), '\0', '\n');
+    return text;
   }
 
   void add_global(std::string_view name, const Elf64_Sym& symbol, KernelImage* image) {

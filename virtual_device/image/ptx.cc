@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "virtual_device/image/kernel_image.h"
+#include "virtual_device/image/ptx_text.h"
 
 namespace maya::device {
 
@@ -17,121 +18,6 @@ constexpr int kNewestPtxMajor = 9;
 constexpr uint32_t kMaximumParameter_bytes = 32764;
 // The text does not say how many registers the compiler in the driver would give a kernel.
 constexpr uint32_t kRegistersOfText = 32;
-
-class Tokens {
- public:
-  explicit Tokens(std::string_view text) : text_(text) { advance(); }
-
-  std::string_view now() const { return token_; }  // empty at the end
-  bool at_end() const { return token_.empty(); }
-  bool is(std::string_view token) const { return token_ == token; }
-  void advance() {
-    skip_blank();
-    const size_t start = position_;
-    if (start >= text_.size()) {
-      token_ = {};
-      return;
-    }
-    const char first = text_[start];
-    if (first == '"') {
-      ++position_;
-      while (position_ < text_.size() && text_[position_] != '"') ++position_;
-      if (position_ < text_.size()) ++position_;
-    } else if (word(first)) {
-      while (position_ < text_.size() && word(text_[position_])) ++position_;
-    } else {
-      ++position_;
-    }
-    token_ = text_.substr(start, position_ - start);
-  }
-  bool take(std::string_view token) {
-    if (token_ != token) return false;
-    advance();
-    return true;
-  }
-  std::string_view take() {
-    const std::string_view taken = token_;
-    advance();
-    return taken;
-  }
-
- private:
-  static bool word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           c == '%' || c == '.' || c == '-' || c == '+';
-  }
-  void skip_blank() {
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        ++position_;
-      } else if (text_.substr(position_, 2) == "//") {
-        position_ = std::min(text_.size(), text_.find('\n', position_));
-      } else if (text_.substr(position_, 2) == "/*") {
-        const size_t end = text_.find("*/", position_ + 2);
-        position_ = end == std::string_view::npos ? text_.size() : end + 2;
-      } else {
-        return;
-      }
-    }
-  }
-
-  std::string_view text_, token_;
-  size_t position_ = 0;
-};
-
-// Unsigned integer literal of PTX: decimal, 0x..., with an optional U at the end.
-std::optional<uint64_t> number(std::string_view text) {
-  bool negative = false;
-  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
-    negative = text[0] == '-';
-    text.remove_prefix(1);
-  }
-  if (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
-  int base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-    base = 16;
-    text.remove_prefix(2);
-  }
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return negative ? 0 - value : value;
-}
-
-// Value of one initialiser element in `bytes` bytes: integers, 0f and 0d hexadecimal floats.
-std::optional<uint64_t> element_value(std::string_view text, uint32_t bytes) {
-  if (text.size() == 10 && (text.starts_with("0f") || text.starts_with("0F")) && bytes == 4) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
-    if (error == std::errc() && end == text.data() + text.size()) return value;
-    return std::nullopt;
-  }
-  if (text.size() == 18 && (text.starts_with("0d") || text.starts_with("0D")) && bytes == 8) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
-    if (error == std::errc() && end == text.data() + text.size()) return value;
-    return std::nullopt;
-  }
-  return number(text);
-}
-
-// Bytes of a PTX type such as .u32, .b8, .f16x2, .pred; 0 when it is none.
-uint32_t type_bytes(std::string_view type) {
-  if (type.size() < 3 || type[0] != '.') return 0;
-  const std::string_view name = type.substr(1);
-  if (name == "f16x2") return 4;
-  if (name == "pred") return 1;
-  if (name == "texref" || name == "samplerref" || name == "surfref") return 8;
-  if (name[0] != 'u' && name[0] != 's' && name[0] != 'b' && name[0] != 'f') return 0;
-  const std::string_view bits = name.substr(1);
-  if (bits == "8") return 1;
-  if (bits == "16") return 2;
-  if (bits == "32") return 4;
-  if (bits == "64") return 8;
-  if (bits == "128") return 16;
-  return 0;
-}
 
 struct Variable {
   std::string_view name;
@@ -199,7 +85,7 @@ class Ptx {
     while (tokens_.now().starts_with(".")) {
       const std::string_view word = tokens_.take();
       if (word == ".align") {
-        const auto alignment = number(tokens_.take());
+        const auto alignment = ptx_number(tokens_.take());
         if (!alignment || !std::has_single_bit(*alignment) || *alignment > 512) return false;
         variable->alignment = *alignment;
       } else if (word == ".attribute") {
@@ -208,7 +94,7 @@ class Ptx {
         if (!tokens_.take(")")) return false;
       } else if (word == ".v2" || word == ".v4" || word == ".v8") {
         vector = static_cast<uint32_t>(word[2] - '0');
-      } else if (const uint32_t bytes = type_bytes(word); bytes != 0) {
+      } else if (const uint32_t bytes = ptx_type_bytes(word); bytes != 0) {
         variable->element_bytes = bytes;
       }
     }
@@ -220,7 +106,7 @@ class Ptx {
         unsized = true;
         continue;
       }
-      const auto bound = number(tokens_.take());
+      const auto bound = ptx_number(tokens_.take());
       if (!bound || *bound > kMaximumPayload_bytes || !tokens_.take("]")) return false;
       count *= *bound;
       if (count > kMaximumPayload_bytes) return false;
@@ -262,7 +148,7 @@ class Ptx {
         read_dimensions(dimensions);
         std::copy(dimensions, dimensions + 3, info.required_cluster);
       } else if (directive == ".maxnreg") {
-        if (const auto registers = number(tokens_.now()))
+        if (const auto registers = ptx_number(tokens_.now()))
           info.registers = static_cast<uint32_t>(std::min<uint64_t>(*registers, 255));
       }
     }
@@ -275,7 +161,7 @@ class Ptx {
   // `x [, y [, z]]`, each at most 16 bits.
   void read_dimensions(uint32_t* dimensions) {
     for (int i = 0; i < 3; ++i) {
-      const auto value = number(tokens_.now());
+      const auto value = ptx_number(tokens_.now());
       if (!value) return;
       dimensions[i] = static_cast<uint32_t>(std::min<uint64_t>(*value, 0xffff));
       tokens_.advance();
@@ -293,10 +179,10 @@ class Ptx {
       if (word == ".ptr") {
         pointer = true;
       } else if (word == ".align") {
-        const auto value = number(tokens_.take());
+        const auto value = ptx_number(tokens_.take());
         if (!value || !std::has_single_bit(*value) || *value > 512) return false;
         if (!pointer) alignment = *value;
-      } else if (const uint32_t bytes = type_bytes(word); bytes != 0) {
+      } else if (const uint32_t bytes = ptx_type_bytes(word); bytes != 0) {
         variable.element_bytes = bytes;
       }
     }
@@ -304,7 +190,7 @@ class Ptx {
     tokens_.advance();  // its name
     uint64_t size = variable.element_bytes;
     if (tokens_.take("[")) {
-      const auto bound = number(tokens_.take());
+      const auto bound = ptx_number(tokens_.take());
       if (!bound || *bound > kMaximumParameter_bytes || !tokens_.take("]")) return false;
       size *= *bound;
     }
@@ -369,7 +255,7 @@ class Ptx {
     while (!tokens_.at_end() && !tokens_.is(";")) {
       const std::string_view token = tokens_.take();
       if (token == "{" || token == "}" || token == ",") continue;
-      const auto value = element_value(token, variable.element_bytes);
+      const auto value = ptx_value(token, variable.element_bytes);
       if (!value || variable.element_bytes > 8 || bytes.size() + variable.element_bytes > made->bytes) {
         made->initial_known = false;
         return;
@@ -382,7 +268,7 @@ class Ptx {
     }
   }
 
-  Tokens tokens_;
+  PtxTokens tokens_;
 };
 
 }  // namespace
@@ -390,7 +276,12 @@ class Ptx {
 ImageStatus parse_ptx(std::string_view text, KernelImage* image) {
   *image = {};
   const ImageStatus status = Ptx(text).parse(image);
-  if (status != ImageStatus::kOk) *image = {};
+  if (status != ImageStatus::kOk) {
+    *image = {};
+    return status;
+  }
+  const auto source = std::make_shared<const std::string>(text);
+  for (ImageKernel& kernel : image->kernels) kernel.info.ptx = source;
   return status;
 }
 

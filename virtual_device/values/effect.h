@@ -21,6 +21,12 @@ inline constexpr uint64_t kMaximumComputed_bytes = 64 << 10;
 // Where all of them are integers or truth values, for so many: masks, positions and lengths decide what programs do,
 // and a mask of 4 x 8,192 positions has 256 KiB.
 inline constexpr uint64_t kMaximumIntegers_bytes = 1 << 20;
+// Larger ones only as long as all of them together stay below a bound: a mask of blocks for sparse attention is made
+// once, of a truth value for each of 4,096 x 4,096 pairs of positions.
+inline constexpr uint64_t kMaximumLarge_bytes = 320 << 20;
+inline constexpr uint64_t kMaximumLargeSum_bytes = 4ull << 30;
+// Whether integers or truth values of so many bytes are computed. Counts them when they are large.
+bool may_compute_integers(uint64_t bytes);
 
 class Effect {
  public:

@@ -112,7 +112,7 @@ class ElementwiseEffect : public Effect {
       total += count * element_bytes(types[i]);
       any_floating = any_floating || is_floating(types[i]);
     }
-    const uint64_t most = any_floating ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
+    const uint64_t most = any_floating ? kMaximumComputed_bytes : kMaximumLarge_bytes;
     const uint8_t* object = argument_bytes(launch, layout_.function.parameter, layout_.function.offset);
     if (functor_->operation == ElementOperation::kFill && layout_.trivial)
       return fill(memory, data[0], types[0], count, object);
@@ -133,7 +133,7 @@ class ElementwiseEffect : public Effect {
       any_known = any_known || known;
       all_known = all_known && inputs[i].whole();
     }
-    if (!any_known) return false;
+    if (!any_known || (!any_floating && !may_compute_integers(total))) return false;
     const uint64_t output = element_bytes(types[0]);
     std::vector<uint8_t> results(count * output);
     std::vector<bool> known_results(all_known ? 0 : count);

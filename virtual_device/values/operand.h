@@ -12,13 +12,15 @@ namespace maya::device {
 class Operand {
  public:
   // False when nothing of the range is known: then all of it reads as zero and unknown. Also false, and nothing may be
-  // read, when it is longer than `most` bytes.
+  // read, when it is longer than `most` bytes, and when it is long and not known as a whole.
   bool load(const Memory& memory, Address address, uint64_t bytes, uint64_t most) {
     if (bytes > most) return false;
-    bytes_.assign(bytes, 0);
     known_.clear();
+    const bool whole = all_known(memory, address, bytes);
+    if (!whole && bytes > kMaximumIntegers_bytes) return false;
+    bytes_.assign(bytes, 0);
     if (bytes == 0) return true;
-    if (all_known(memory, address, bytes)) return memory.read(bytes_.data(), address, bytes) == MemoryStatus::kOk;
+    if (whole) return memory.read(bytes_.data(), address, bytes) == MemoryStatus::kOk;
     known_.assign(bytes, 0);
     if (!memory.in_device_range(address) || !memory.maybe_known(address)) return false;
     if (memory.read(bytes_.data(), known_.data(), address, bytes) != MemoryStatus::kOk) return false;

@@ -1,6 +1,8 @@
 // Kernels about which nothing is known: whatever their pointers reach may have been written.
 #include <algorithm>
+#include <mutex>
 
+#include "virtual_device/ptx/written.h"
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/structure_sizes.h"
 
@@ -20,12 +22,17 @@ class PointerEffect : public Effect {
   struct Word {
     uint32_t parameter, offset;
   };
-  explicit PointerEffect(std::vector<Word> words) : words_(std::move(words)) {}
+  PointerEffect(const KernelInfo& kernel, std::vector<Word> words)
+      : words_(std::move(words)),
+        name_(kernel.ptx == nullptr ? std::string() : kernel.name),
+        ptx_(kernel.ptx),
+        parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     for (const Word& word : words_) {
       const auto address = argument<Address>(launch, word.parameter, word.offset);
       if (!memory.in_device_range(address) || !memory.maybe_known(address)) continue;
+      if (ptx_ != nullptr && !writes(word.parameter)) continue;
       forget_reach(launch, memory, address);
     }
   }
@@ -48,7 +55,22 @@ class PointerEffect : public Effect {
     count_made_unknown();
   }
 
+  // Where the image shows the kernel's instructions, they tell.
+  bool writes(uint32_t parameter) const {
+    std::call_once(read_, [this] {
+      const auto program = ptx::read_program(*ptx_, name_);
+      written_ =
+          program == nullptr ? std::vector<bool>(parameters_, true) : ptx::written_parameters(*program, parameters_);
+    });
+    return written_[parameter];
+  }
+
   std::vector<Word> words_;
+  const std::string name_;
+  const std::shared_ptr<const std::string> ptx_;
+  const uint32_t parameters_;
+  mutable std::once_flag read_;
+  mutable std::vector<bool> written_;  // by parameter
 };
 
 std::string_view plain_type(std::string_view type) {
@@ -99,7 +121,7 @@ std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const Kern
     for (uint32_t offset = first; offset + 8 <= parameter.size; offset += 8) words.push_back({i, offset});
   }
   add_structure_sizes(kernel, name, kMaximumScalars, scalars);
-  return std::make_unique<PointerEffect>(std::move(words));
+  return std::make_unique<PointerEffect>(kernel, std::move(words));
 }
 
 }  // namespace maya::device

@@ -76,11 +76,13 @@ class ReductionEffect : public Effect {
     if (inputs <= 0 || outputs <= 0 || !elements.valid() || !places.valid()) return false;
     const uint64_t in = element_bytes(description_.input), out = element_bytes(description_.outputs[0]);
     const auto input_count = static_cast<uint64_t>(inputs), output_count = static_cast<uint64_t>(outputs);
-    const uint64_t most = is_floating(description_.input) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
+    const bool integers = !is_floating(description_.input);
+    const uint64_t most = integers ? kMaximumLarge_bytes : kMaximumComputed_bytes;
     if (input_count * output_count > most / in) return false;
     Operand operand;
     const uint64_t span = elements.span(input_count, 0, in) + places.span(output_count, 1, 0);
     if (span > most || !operand.load(memory, source, span, most)) return false;
+    if (integers && !may_compute_integers(input_count * output_count * in)) return false;
     for (uint64_t o = 0; o < output_count; ++o) {
       const uint64_t base = places.at(o, 1), place = places.at(o, 0);
       // The offset counts elements as wide as those of the first output.

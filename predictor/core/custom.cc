@@ -1,0 +1,103 @@
+// Kernels of a program's own (Triton, numba, CUDA C++ compiled at run time), of which the instructions were counted.
+#include <algorithm>
+#include <cmath>
+
+#include "predictor/core/families.h"
+#include "predictor/core/launch_context.h"
+
+namespace maya::model {
+namespace {
+
+// Shares of the peaks that generated kernels reach.
+constexpr double kMemoryShare = 0.85;  // as PyTorch's elementwise kernels do in public traces (memory_bound.cc)
+constexpr double kCacheShare = 0.70;
+constexpr double kTensorShare = 0.80;
+constexpr double kIssueShare = 0.60;
+// A multiprocessor starts one instruction in each of its four partitions in every cycle, and works off 16 threads of
+// the special function unit (CUDA C++ programming guide, throughput of native arithmetic instructions, 8.0 to 10.0).
+constexpr double kIssuesOfCycle = 4;
+constexpr double kFunctionsOfCycle = 16;
+// What a multiprocessor has to do at the same time is partly done one after the other: norm of the times.
+constexpr double kOverlap = 3;
+// Blocks that read little each wait for it: a kernel's first loads, its barriers and its stores.
+constexpr double kBlock_ns = 1000;
+// One multiprocessor cannot draw more than this share of the device's memory bandwidth: with fewer blocks than a third
+// of the multiprocessors the rest lies idle.
+constexpr double kMultiprocessorsForBandwidth = 1.0 / 3;
+
+DataType data_type_of(device::MatrixType type) {
+  switch (type) {
+    case device::MatrixType::kHalf:
+      return DataType::kBfloat16;
+    case device::MatrixType::kTf32:
+      return DataType::kTf32;
+    case device::MatrixType::kEightBits:
+      return DataType::kFloat8E4m3;
+    case device::MatrixType::kFourBits:
+      return DataType::kFloat4E2m1;
+    case device::MatrixType::kDouble:
+      return DataType::kFloat64;
+  }
+  return DataType::kFloat32;
+}
+
+}  // namespace
+
+Work custom_work(const LaunchContext& context) {
+  const device::KernelWork& counted = *context.launch.counted;
+  Work work;
+  work.family = Family::kCustom;
+  work.shape.family = Family::kCustom;
+  work.type = DataType::kFloat32;
+  work.read_bytes = counted.read_bytes;
+  work.written_bytes = counted.written_bytes;
+  for (int i = 0; i < device::kMatrixTypes; ++i) {
+    const double flops = counted.flops[i];
+    if (flops <= work.flops) continue;
+    work.flops = flops;
+    work.type = data_type_of(static_cast<device::MatrixType>(i));
+    work.tensor_cores = true;
+  }
+  work.shape.set(Key::kReadBytes, whole(counted.read_bytes)).set(Key::kWrittenBytes, whole(counted.written_bytes));
+  work.guessed = counted.uncertainty >= 1;
+  CountedLaunch launch;
+  launch.work = counted;
+  launch.blocks = context.blocks();
+  launch.needs.threads = static_cast<uint32_t>(context.threads_per_block());
+  launch.needs.registers = context.launch.registers;
+  launch.needs.static_shared_bytes = context.launch.static_shared_bytes;
+  launch.needs.dynamic_shared_bytes = context.launch.dynamic_shared_bytes;
+  launch.needs.max_dynamic_shared_bytes = INT32_MAX;
+  work.counted = launch;
+  return work;
+}
+
+double custom_ns(const device::DeviceProfile& profile, const Work& work) {
+  if (!work.counted) return memory_bound_ns(profile, work);
+  const device::KernelWork& counted = work.counted->work;
+  const double blocks = std::max(work.counted->blocks, 1.0);
+  const double multiprocessors = std::max<double>(profile.multiprocessors, 1);
+  const double resident = std::max<double>(device::active_blocks(profile, work.counted->needs), 1);
+  // Blocks are worked off in waves; the last one may leave multiprocessors idle.
+  const double waves = std::ceil(blocks / (multiprocessors * resident));
+  const double busy =
+      waves == 1 ? std::min(blocks / multiprocessors, 1.0) : blocks / (waves * multiprocessors * resident);
+  const double cycles = profile.clock_khz * 1e3 * multiprocessors;  // a second, of all multiprocessors
+
+  double tensor = 0;
+  for (int i = 0; i < device::kMatrixTypes; ++i)
+    if (counted.flops[i] > 0)
+      tensor +=
+          counted.flops[i] / (peak_of(profile, data_type_of(static_cast<device::MatrixType>(i)), true) * kTensorShare);
+  const double issue = counted.instructions / (cycles * kIssuesOfCycle * kIssueShare);
+  const double functions = counted.functions / (cycles * kFunctionsOfCycle);
+  const double cache =
+      counted.requested_bytes / (std::max(profile.l2_bandwidth, profile.memory_bandwidth) * kCacheShare);
+  const double drawn = std::min(blocks / (multiprocessors * kMultiprocessorsForBandwidth), 1.0);
+  const double memory = bytes_of(work) / (profile.memory_bandwidth * kMemoryShare * drawn);
+  double sum = std::pow(memory, kOverlap);
+  for (const double time : {tensor, issue, functions, cache}) sum += std::pow(time / busy, kOverlap);
+  return profile.kernel_floor_ns + kBlock_ns + std::pow(sum, 1 / kOverlap) * 1e9;
+}
+
+}  // namespace maya::model
