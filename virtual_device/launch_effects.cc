@@ -83,8 +83,7 @@ void apply_effects(const KernelBehavior& behavior, const Launch& launch, Memory&
 const std::vector<ScalarSlot>& shape_scalars(const KernelBehavior& behavior) { return behavior.scalars; }
 
 EffectCounters effect_counters() {
-  return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed),
- large_computations()};
+  return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed), large_computations()};
 }
 
 }  // namespace maya::device

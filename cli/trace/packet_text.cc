@@ -167,7 +167,8 @@ std::string body_text(const maya::trace::PacketView& packet, const ProcessDefini
              " id=" + std::to_string(message.configuration().id()) + configuration_text(message.configuration()) +
              (message.configuration().estimate_ns() > 0
                   ? " estimate_ns=" + number_text(message.configuration().estimate_ns())
-                  : "");
+                  : "") +
+             (message.configuration().has_work() ? " counted:" + fields_text(message.configuration().work()) : "");
     case proto::Packet::kOperationDescriptor:
       return " " + process.string(message.operation_descriptor().api()) +
              " id=" + std::to_string(message.operation_descriptor().id()) +

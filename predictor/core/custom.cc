@@ -9,7 +9,7 @@ namespace maya::model {
 namespace {
 
 // Shares of the peaks that generated kernels reach.
-constexpr double kMemoryShare = 0.85;  // as PyTorch's elementwise kernels do in public traces (memory_bound.cc)
+constexpr double kMemoryShare = 0.92;
 constexpr double kCacheShare = 0.70;
 constexpr double kTensorShare = 0.80;
 constexpr double kIssueShare = 0.60;
@@ -91,8 +91,9 @@ double custom_ns(const device::DeviceProfile& profile, const Work& work) {
           counted.flops[i] / (peak_of(profile, data_type_of(static_cast<device::MatrixType>(i)), true) * kTensorShare);
   const double issue = counted.instructions / (cycles * kIssuesOfCycle * kIssueShare);
   const double functions = counted.functions / (cycles * kFunctionsOfCycle);
-  const double cache =
-      counted.requested_bytes / (std::max(profile.l2_bandwidth, profile.memory_bandwidth) * kCacheShare);
+  // What memory moves passes the cache anyway; the rest is read again.
+  const double cache = std::max(counted.requested_bytes - bytes_of(work), 0.0) /
+                       (std::max(profile.l2_bandwidth, profile.memory_bandwidth) * kCacheShare);
   const double drawn = std::min(blocks / (multiprocessors * kMultiprocessorsForBandwidth), 1.0);
   const double memory = bytes_of(work) / (profile.memory_bandwidth * kMemoryShare * drawn);
   double sum = std::pow(memory, kOverlap);

@@ -130,7 +130,8 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
   for (auto* recognise : kRecognisers) {
     Work work;
     if (recognise(context, &work)) {
-      if (work.guessed && launch.counted != nullptr) break;
+      // Counts know more than names do: only operations that measurements are tied to keep their own.
+      if (launch.counted != nullptr && recognise != model::triton_work) break;
       // Arguments may be anything, also negative.
       work.flops = std::max(work.flops, 0.0);
       work.read_bytes = std::max(work.read_bytes, 0.0);

@@ -123,15 +123,15 @@ TEST_CASE("a single value computed inside what an earlier tensor left behind sur
 
 TEST_CASE("a kernel whose image shows its instructions writes what it stores to, and reads the rest", "[effects]") {
   auto memory = make_memory();
-  const auto launched = [&](const std::string& body) {
+  const auto launched = [&](const std::string& body, const std::string& declared = "") {
     const Address in = allocate(*memory, 4096), out = allocate(*memory, 4096);
     put<uint8_t>(*memory, in, std::vector<uint8_t>(4096, 1));
     put<uint8_t>(*memory, out, std::vector<uint8_t>(4096, 1));
-    const TestKernel kernel(
-        "k", {{0, 8}, {8, 8}},
-        "k(.param .u64 k_param_0, .param .u64 k_param_1)\n{\n.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
-        "ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1];\n" +
-            body + "\nret;\n}\n");
+    const TestKernel kernel("k", {{0, 8}, {8, 8}},
+                            "k(.param .u64 " + declared + "k_param_0, .param .u64 " + declared +
+                                "k_param_1)\n{\n.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+                                "ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1];\n" +
+                                body + "\nret;\n}\n");
     kernel.launch(*memory, {value(in), value(out)});
     return std::pair{!memory->known(in, 1), !memory->known(out, 1)};
   };
@@ -147,6 +147,11 @@ TEST_CASE("a kernel whose image shows its instructions writes what it stores to,
   CHECK(launched("red.global.add.f32 [%rd1], 0f3F800000;") == written(true, false));
   CHECK(launched("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 64;") == written(false, true));
   CHECK(launched("cp.async.cg.shared.global [%r1], [%rd1], 16;") == written(false, false));
+  // What is loaded is an index where declared pointers are, as compilers of tensor programs declare them.
+  CHECK(launched("ld.global.b64 %rd3, [%rd1]; add.s64 %rd4, %rd2, %rd3; st.global.b32 [%rd4], 0;",
+                 ".ptr .global .align 16 ") == written(false, true));
+  CHECK(launched("ld.global.b64 %rd3, [%rd1]; add.s64 %rd4, %rd2, %rd3; st.global.b32 [%rd4], 0;") ==
+        written(true, true));
   // A pointer that is loaded, one that came from nowhere, code that is not shown: anything may be written.
   CHECK(launched("ld.global.u64 %rd3, [%rd1]; st.global.b32 [%rd3], 0;") == written(true, true));
   CHECK(launched("st.b32 [%rd7], 0;") == written(true, true));

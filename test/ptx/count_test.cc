@@ -179,7 +179,9 @@ TEST_CASE("Asynchronous copies read what is not masked; bulk copies what the des
     PtxKernel kernel(ptx_module(".param .align 64 .b8 k_param_0[128]", R"(
       .reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
       .shared .align 128 .b8 smem[16392];
-      mov.b64 %rd1, k_param_0;
+      mov.b32 %r3, k_param_0;
+      cvt.u64.u32 %rd2, %r3;
+      cvta.param.u64 %rd1, %rd2;
       mov.u32 %r1, %tid.x;
       mov.b32 %r2, smem;
       setp.eq.u32 %p1, %r1, 0;

@@ -76,22 +76,26 @@ class Reader {
     if (!tokens_.take("(")) return true;
     std::string_view last;
     uint64_t count = 0;
+    bool pointer = false;
     auto finish = [&] {
       if (last.empty()) return;
       names_.emplace(last, kParameterBase + (count++ << kParameterShift));
+      program_->pointers.push_back(pointer);
       last = {};
+      pointer = false;
     };
     bool bounds = false;
     while (!tokens_.at_end() && !tokens_.is(")")) {
       const std::string_view word = tokens_.take();
       if (word == "[") bounds = true;
+      if (word == ".ptr") pointer = true;
       if (word == ",") {
         finish();
         bounds = false;
       } else if (!bounds && word[0] != '.' && !ptx_number(word)) {
         last = word;
       }
-      if (count > kMostParameters) return false;
+      if (count >= kMostParameters) return false;
     }
     finish();
     return tokens_.take(")");

@@ -121,6 +121,7 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;
   uint32_t registers = 0;
+  std::vector<bool> pointers;  // by ordinal of the parameter: declared as a pointer (.ptr)
 };
 
 // Null when the text has no such kernel or cannot be read. `text` is untrusted.

@@ -9,8 +9,6 @@
 namespace maya::device::ptx {
 namespace {
 
-// Generic addresses below are shared memory: device addresses of the emulated devices lie above.
-constexpr uint64_t kGlobalFrom = 1ull << 32;
 constexpr uint32_t kTensorMap_bytes = 128;  // sizeof(CUtensorMap)
 
 }  // namespace

@@ -40,16 +40,25 @@ class Analysis {
       if (instruction.code == Code::kCall) return kFromMemory;
       if (instruction.code == Code::kStore || instruction.code == Code::kAtomic) {
         if (instruction.space != Space::kGlobal && instruction.space != Space::kGeneric) continue;
-        const Origins address = origins(instruction, 0);
-        all |= address == 0 ? kFromMemory : address;
+        all |= target(origins(instruction, 0));
       } else if (instruction.writes_global) {
-        for (uint32_t i = 0; i < instruction.inputs; ++i) all |= origins(instruction, i);
+        Origins any = 0;
+        for (uint32_t i = 0; i < instruction.inputs; ++i) any |= origins(instruction, i);
+        all |= target(any);
       }
     }
     return all;
   }
 
  private:
+  // What was loaded is an index when a declared pointer takes part, and may be a pointer otherwise.
+  Origins target(Origins address) const {
+    if (address == 0) return kFromMemory;
+    for (size_t i = 0; i < program_.pointers.size() && i < kMostParameters; ++i)
+      if (program_.pointers[i] && (address >> i & 1) != 0) return address & ~kFromMemory;
+    return address;
+  }
+
   Origins origins(const Instruction& instruction, uint32_t i) const {
     if (i >= instruction.inputs) return 0;
     const Operand& operand = program_.operands[instruction.first + instruction.outputs + i];
