@@ -122,6 +122,16 @@ void prepend(const char* variable, const std::string& folder) {
   setenv(variable, value.c_str(), 1);
 }
 
+// XLA leaves line numbers out of what it compiles, and with them the PTX that says what its kernels do. The flag changes
+// no code.
+void ask_for_line_numbers() {
+  const char* old = getenv("XLA_FLAGS");
+  std::string flags = old == nullptr ? "" : old;
+  if (flags.find("xla_gpu_generate_line_info") != std::string::npos) return;
+  if (!flags.empty()) flags += ' ';
+  setenv("XLA_FLAGS", (flags + "--xla_gpu_generate_line_info=true").c_str(), 1);
+}
+
 // Told apart when traces of two runs lie in one folder.
 std::string new_run_id() {
   std::random_device random;
@@ -269,6 +279,7 @@ int main(int argc, char** argv) {
   if (getenv("NVTX_INJECTION64_PATH") == nullptr)
     setenv("NVTX_INJECTION64_PATH", (libraries + "/libmaya_nvtx.so").c_str(), 1);
   prepend("PATH", maya::cli::own_folder());  // nvidia-smi
+  ask_for_line_numbers();
   if (!world) {
     const maya::cli::Failure failure = maya::cli::execute(program);
     fail(kTool, failure.status, failure.text);

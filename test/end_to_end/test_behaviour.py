@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import LIB
+from harness import BIN, LIB
 
 USE = r"""
 import atexit, ctypes, locale, os, sys
@@ -50,6 +50,15 @@ print("used")
 
 
 class Behaviour(unittest.TestCase):
+    def test_xla_keeps_line_numbers(self):
+        """XLA's compiled kernels carry their PTX only with this flag; what the user set stays."""
+        flag = "--xla_gpu_generate_line_info=true"
+        for before, after in [(None, flag), ("--xla_dump_to=x", f"--xla_dump_to=x {flag}"), ("--xla_gpu_generate_line_info=false", "--xla_gpu_generate_line_info=false")]:
+            env = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | ({} if before is None else {"XLA_FLAGS": before})
+            done = subprocess.run([str(BIN / "maya-run"), "--no-trace", "--", sys.executable, "-c", "import os; print(os.environ['XLA_FLAGS'])"], env=env,
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout.strip()), (0, after), done.stderr)
+
     def test_process_state_and_shutdown(self):
         rounds = 1000 if os.environ.get("MAYA_LONG_TESTS") == "1" else 60
         env = {k: v for k, v in os.environ.items() if not k.startswith("MAYA_")} | {"MAYA_TRACE": "0", "LD_LIBRARY_PATH": str(LIB)}

@@ -89,6 +89,21 @@ TEST_CASE("What all blocks read again comes from memory once, from the cache eve
   CHECK(work->instructions < 1000.0 * 4 * (10 * 6 + 13));
 }
 
+TEST_CASE("Blocks that do more than the first count for what they do") {
+  // Block i sums 10 i rows, as causal attention does: the middle of all is half of the last.
+  std::string body = loop(false);
+  body.insert(body.find("mov.u32 %r2"), "mov.u32 %r4, %ctaid.x;\n  mul.lo.u32 %r1, %r4, 10;\n  ");
+  for (const uint32_t blocks : {8u, 40u, 64u, 1000u}) {
+    CAPTURE(blocks);
+    PtxKernel kernel(ptx_module(kCopyParameters, body));
+    const auto work = kernel.argument(0, kX).argument(1, kY).argument(2, 0).grid(blocks, 1, 128).count();
+    REQUIRE(work);
+    const double rows = 10.0 * blocks * (blocks - 1) / 2;
+    CHECK(work->requested_bytes == Approx(512 * (rows + blocks)).epsilon(0.04));
+    CHECK(work->read_bytes == 512 * 10.0 * (blocks - 1));
+  }
+}
+
 TEST_CASE("A loop that a loaded number bounds runs as often as the number says when memory has it") {
   PtxKernel kernel(ptx_module(kCopyParameters, loop(true)));
   kernel.argument(0, kX).argument(1, kY).grid(8, 1, 128);

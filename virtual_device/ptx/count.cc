@@ -10,6 +10,7 @@ namespace {
 // persistent kernels do all their work in few.
 constexpr uint64_t kBudget = 3u << 18;
 constexpr uint64_t kBudgetOfBlock = 3u << 20;
+constexpr uint64_t kLeastBlocks = 4;
 constexpr uint64_t kMostBlocks = 64;
 // What unknown numbers read as to see how long loops get that they bound: more than any number of tiles.
 constexpr uint32_t kManyTiles = 1u << 20;
@@ -29,21 +30,31 @@ class Sampler {
     if (blocks_ == 0 || warps_ == 0 || !run_first(&left, tally)) return false;
     const uint64_t block = std::max<uint64_t>(kBudgetOfBlock - left, 1);
     if (blocks_ <= kMostBlocks && blocks_ * block <= kBudget) {
-      left = kBudget;
-      for (uint64_t other = 1; other < blocks_; ++other)
-        if (!run_block(other, warps_, &left, tally)) return false;
-      return true;
+      // Later blocks may do more than the first: then samples have to do.
+      Tally all = *tally;
+      left = kBudgetOfBlock;
+      uint64_t other = 0;
+      while (other < blocks_ && (other == first_block() || run_block(other, warps_, &left, &all))) ++other;
+      if (other >= blocks_) {
+        *tally = std::move(all);
+        return true;
+      }
     }
     const uint64_t count =
         std::min<uint64_t>(kBudget / std::max<uint64_t>(block / (alike_ ? warps_ : 1), 1), kMostBlocks);
-    // The first block may be special: it only shows which addresses there are, as the last one does.
+    // The blocks at both ends show which addresses there are.
     Tally sampled, edges = *tally;
-    left = kBudgetOfBlock;
-    if (blocks_ > 1) run_block(blocks_ - 1, warps_, &left, &edges);
-    const uint64_t wanted = std::min(std::max<uint64_t>(count, 1), blocks_);
+    for (const uint64_t end : {uint64_t{0}, blocks_ - 1}) {
+      left = kBudgetOfBlock;
+      run_block(end, warps_, &left, &edges);
+    }
+    const uint64_t wanted = std::min(std::max(count, kLeastBlocks), blocks_);
     uint64_t done = 0;
-    for (left = kBudgetOfBlock; done < wanted; ++done)
-      if (!run_block(wanted == blocks_ ? done : block_of(done), alike_ ? 1 : warps_, &left, &sampled)) break;
+    for (left = kBudgetOfBlock; done < wanted; ++done) {
+      Tally next = sampled;
+      if (!run_block(wanted == blocks_ ? done : block_of(done), alike_ ? 1 : warps_, &left, &next)) break;
+      sampled = std::move(next);
+    }
     if (done == 0) {
       scale(static_cast<double>(blocks_), tally);
       return true;
@@ -78,11 +89,14 @@ class Sampler {
     return at[0] + launch_.grid[0] * (at[1] + static_cast<uint64_t>(launch_.grid[1]) * at[2]);
   }
 
-  // All warps of the first block. When the first of them does its share of everything, it can stand for the others.
+  // The one that is run first: those at the ends may have less to do.
+  uint64_t first_block() const { return blocks_ / 2; }
+
+  // All warps of it. When the first of them does its share of everything, it can stand for the others.
   bool run_first(uint64_t* budget, Tally* tally) {
-    if (!run_block(0, 1, budget, &first_)) return false;
+    if (!run_block(first_block(), 1, budget, &first_)) return false;
     uint64_t again = kBudgetOfBlock;
-    if (!run_block(0, warps_, &again, tally)) return false;
+    if (!run_block(first_block(), warps_, &again, tally)) return false;
     *budget = again;
     constexpr double kUnlike = 0.02;
     const auto share = [&](double part, double whole) {
@@ -97,9 +111,9 @@ class Sampler {
     return true;
   }
 
-  // What the first warps did, as much more as all warps of the first block did than its first.
+  // What the first warps did, as much more as all warps of one block did than its first.
   void to_all_warps(const Tally& whole, Tally* tally) const {
-    const auto grow = [](double part, double all, double* value) { *value *= part > 0 ? all / part : 1; };
+    const auto grow = [this](double part, double all, double* value) { *value *= part > 0 ? all / part : warps_; };
     grow(first_.instructions, whole.instructions, &tally->instructions);
     grow(first_.functions, whole.functions, &tally->functions);
     for (int i = 0; i < kMatrixTypes; ++i) grow(first_.flops[i], whole.flops[i], &tally->flops[i]);
@@ -141,7 +155,7 @@ class Sampler {
   uint32_t warps_ = 0;
   uint64_t blocks_ = 0;
   bool alike_ = false;
-  Tally first_;  // of the first warp of the first block
+  Tally first_;  // of one warp of the block that is run first
 };
 
 double distinct_bytes(const Footprint& footprint, const Surroundings& surroundings) {
