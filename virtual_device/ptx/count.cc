@@ -52,7 +52,7 @@ class Sampler {
     uint64_t done = 0;
     for (left = kBudgetOfBlock; done < wanted; ++done) {
       Tally next = sampled;
-      if (!run_block(wanted == blocks_ ? done : block_of(done), alike_ ? 1 : warps_, &left, &next)) break;
+      if (!run_block(wanted == blocks_ ? done : block_of(done, wanted), alike_ ? 1 : warps_, &left, &next)) break;
       sampled = std::move(next);
     }
     if (done == 0) {
@@ -76,13 +76,15 @@ class Sampler {
   }
 
  private:
-  // Spread evenly over all dimensions at once: the additive recurrence of the plastic number and its powers (Roberts
-  // 2018, "The unreasonable effectiveness of quasirandom sequences").
-  uint64_t block_of(uint64_t i) const {
-    constexpr double kSteps[3] = {0.8191725134, 0.6710436067, 0.5497004779};
+  // The i-th of n, spread evenly over the first dimension, along which tiles of a triangle differ, and over the other
+  // two at once by the additive recurrence of the plastic number (Roberts 2018, "The unreasonable effectiveness of
+  // quasirandom sequences").
+  uint64_t block_of(uint64_t i, uint64_t n) const {
+    constexpr double kSteps[3] = {0, 0.7548776662, 0.5698402910};
     uint64_t at[3];
     for (int d = 0; d < 3; ++d) {
-      const double place = 0.5 + static_cast<double>(i + 1) * kSteps[d];
+      const double place =
+          d == 0 ? (static_cast<double>(i) + 0.5) / static_cast<double>(n) : 0.5 + static_cast<double>(i) * kSteps[d];
       at[d] =
           std::min<uint64_t>(static_cast<uint64_t>((place - std::floor(place)) * launch_.grid[d]), launch_.grid[d] - 1);
     }
