@@ -122,8 +122,8 @@ void prepend(const char* variable, const std::string& folder) {
   setenv(variable, value.c_str(), 1);
 }
 
-// XLA leaves line numbers out of what it compiles, and with them the PTX that says what its kernels do. The flag changes
-// no code.
+// XLA leaves line numbers out of what it compiles, and with them the PTX that says what its kernels do. The flag
+// changes no code.
 void ask_for_line_numbers() {
   const char* old = getenv("XLA_FLAGS");
   std::string flags = old == nullptr ? "" : old;
