@@ -83,6 +83,11 @@ bool class_signature(std::string_view functor, FunctorSignature* signature) {
     signature->output_bytes = element_bytes_in(result);
     return each > 0;
   }
+  // Casts to 8-bit floats: ConvertFloatToFloat8E5M2Op and its like name no type that element_bytes_in() knows.
+  if (leaf.starts_with("ConvertFloatToFloat8")) {
+    *signature = {1, 4, 1, DataType::kFloat32};
+    return true;
+  }
   if (leaf.starts_with("Fill") || leaf.ends_with("FillFunctor")) {
     signature->inputs = 0;
   } else if (leaf == "CUDAFunctor_add" || leaf == "AddFunctor" || leaf == "MulFunctor" || leaf == "DivFunctor") {

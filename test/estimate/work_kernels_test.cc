@@ -103,6 +103,17 @@ TEST_CASE("Embedding, by launch and by rows and columns") {
              rows_record(Family::kEmbedding, Operator::kNone, DataType::kFloat32, 8192, 768, false));
 }
 
+TEST_CASE("A cast to an 8-bit float reads four bytes and writes one") {
+  for (const std::string op : {"ConvertFloatToFloat8E5M2Op", "ConvertFloatToFloat8E4M3Op"}) {
+    const std::string name = "void at::native::vectorized_elementwise_kernel<8, at::native::" + op +
+                             ", std::array<char*, 2ul>, false>(int, at::native::" + op + ", std::array<char*, 2ul>)";
+    const Work cast = work({.name = name, .scalars = {{0, 4, 1000}}});
+    CHECK(cast.read_bytes == 4000);
+    CHECK(cast.written_bytes == 1000);
+    CHECK_FALSE(cast.guessed);
+  }
+}
+
 TEST_CASE("Traffic by operator, worked out by hand") {
   const int64_t bf16 = static_cast<int64_t>(DataType::kBfloat16);
   OperationRecord cross_entropy(Family::kSoftmax, "");
