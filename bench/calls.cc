@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "trace_proto/writer.h"
@@ -136,10 +138,10 @@ int main() {
       sink += empty(nullptr);
     }
   });
-  printf("%-44s %8.1f ns\n", "lower bound: empty call and one clock read", bound);
+  printf("%-46s %8.1f ns\n", "lower bound: empty call and one clock read", bound);
   const auto show = [&](const char* name, const std::function<void(int)>& batch) {
     const double ns = nanoseconds_per_call(batch);
-    printf("%-44s %8.1f ns  %6.1fx\n", name, ns, ns / bound);
+    printf("%-46s %8.1f ns  %6.1fx\n", name, ns, ns / bound);
   };
   show("kernel launch through the runtime", [&](int n) {
     for (int i = 0; i < n; ++i) launch(stream);
@@ -167,6 +169,21 @@ int main() {
   show("4-byte copy, device to host", [&](int n) {
     for (int i = 0; i < n; ++i) cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);
   });
+  // Every wait then gives up the processor for a moment (Driver::wait_until).
+  std::atomic<int> stage{0};
+  std::thread other([&] {
+    cudaStreamSynchronize(stream);
+    stage = 1;
+    stage.notify_all();
+    stage.wait(1);
+  });
+  stage.wait(0);
+  show("the same beside a thread that uses the driver", [&](int n) {
+    for (int i = 0; i < n; ++i) cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);
+  });
+  stage = 2;
+  stage.notify_all();
+  other.join();
   if (sink == 1) puts("");
   return 0;
 }

@@ -62,9 +62,10 @@ class HandlePool {
   // The object behind a handle, nullptr when the handle is not one of a live object of this pool.
   T* get(const void* handle) const {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
-    const size_t index = offset / sizeof(Slot);
     if (offset >= capacity_ * sizeof(Slot) || offset % sizeof(Slot) != 0) return nullptr;
-    return slots_[index].live.load(std::memory_order_acquire) ? object(index) : nullptr;
+    // The handle is the address of the slot.
+    Slot* const slot = reinterpret_cast<Slot*>(const_cast<void*>(handle));
+    return slot->live.load(std::memory_order_acquire) ? std::launder(reinterpret_cast<T*>(slot->storage)) : nullptr;
   }
 
   // False when the handle was not live (destroyed twice, garbage): of two racing calls exactly one wins.

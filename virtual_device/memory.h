@@ -156,6 +156,18 @@ class Memory {
   bool maybe_known(Address address) const {
     return in_device_range(address) && filter_->maybe_known(address - range_base_);
   }
+  // The same for several addresses at a time.
+  class KnownProbe {
+   public:
+    explicit KnownProbe(const Memory& memory)
+        : base_(memory.range_base_), bytes_(memory.range_bytes_), view_(memory.filter_->view()) {}
+    bool maybe_known(Address address) const { return address - base_ < bytes_ && view_.maybe_known(address - base_); }
+
+   private:
+    Address base_;
+    uint64_t bytes_;
+    Filter::View view_;
+  };
   // As read(); *runs gets the known parts as (offset, bytes), ascending, without neighbours that touch.
   using Runs = std::vector<std::pair<uint64_t, uint64_t>>;
   MemoryStatus read_known(void* destination, Address source, uint64_t bytes, Runs* runs) const;

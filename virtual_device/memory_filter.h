@@ -28,10 +28,18 @@ class Filter {
   uint32_t slot_at(uint64_t offset) const { return table_[offset >> kGranuleShift].load(std::memory_order_relaxed); }
 
   void add(uint32_t slot, int64_t pieces) { counts_[slot].fetch_add(pieces, std::memory_order_relaxed); }
-  bool maybe_known(uint64_t offset) const {
-    const uint32_t slot = slot_at(offset);
-    return slot != 0 && counts_[slot].load(std::memory_order_relaxed) != 0;
-  }
+  bool maybe_known(uint64_t offset) const { return view().maybe_known(offset); }
+
+  // To ask about several addresses. Valid as long as the filter.
+  struct View {
+    const std::atomic<uint32_t>* table;
+    const std::atomic<int64_t>* counts;
+    bool maybe_known(uint64_t offset) const {
+      const uint32_t slot = table[offset >> kGranuleShift].load(std::memory_order_relaxed);
+      return slot != 0 && counts[slot].load(std::memory_order_relaxed) != 0;
+    }
+  };
+  View view() const { return {table_, counts_}; }
 
  private:
   static constexpr uint32_t kSlots = 16u << 20;

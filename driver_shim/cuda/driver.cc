@@ -114,6 +114,18 @@ void sleep_until_host(uint64_t host_ns) {
 
 }  // namespace
 
+namespace {
+
+// A real wait gives the processor to other threads, and here that is a system call of half a microsecond. Where another
+// thread uses the driver too, every wait makes it: otherwise such threads fall behind in a way that no device lets
+// them. PyTorch's autograd thread then still releases a graph, for which it needs Python's lock, while the interpreter
+// ends, and the program aborts after its last line (9 of 46 runs beside two busy loops, none of 100 with it, 2 of 40 on
+// a machine busier still; short waits count: 3 of 24 where only those of 50 us and more did so). For threads that have
+// nothing to do with the device the long waits are enough.
+constexpr uint64_t kLongWait_ns = 50'000;
+
+}  // namespace
+
 void Driver::poll_again(uint64_t nanoseconds) {
   if (Profiler::waits_are_real())
     sleep_until_host(trace::now_ns() + nanoseconds);
@@ -136,12 +148,10 @@ uint64_t Driver::wait_until(uint64_t time_ns, uint64_t* own_ns) {
     now_ns = host_ns + waited;
     if (time_ns <= now_ns) return 0;
   } while (!use_->waited_ns.compare_exchange_weak(waited, waited + (time_ns - now_ns), std::memory_order_relaxed));
-  // A real wait gives the processor to other threads. Without that they fall behind in a way that no device lets them:
-  // PyTorch's autograd thread then still releases a graph, for which it needs Python's lock, while the interpreter
-  // ends, and the program aborts after its last line (9 of 46 runs beside two busy loops, none of 100 with it, 2 of 40
-  // on a machine busier still; short waits count: 3 of 24 where only those of 50 us and more did so).
-  sched_yield();
-  *own_ns += trace::now_ns() - host_ns;
+  if (time_ns - now_ns >= kLongWait_ns || driver_threads.load(std::memory_order_relaxed) > 1) {
+    sched_yield();
+    *own_ns += trace::now_ns() - host_ns;
+  }
   return time_ns - now_ns;
 }
 

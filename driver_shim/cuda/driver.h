@@ -88,8 +88,8 @@ class Driver {
     return virtual_ns - use_->waited_ns.load(std::memory_order_relaxed);
   }
   // Lets the host wait until `time_ns` on the virtual clock; returns the nanoseconds that it waited. The clock jumps,
-  // and other threads of the processor get their turn; only while a profiler wants it (profiler_hooks.h),
-  // the host sleeps. What that took is added to *own_ns.
+  // and other threads get their turn of the processor where another one uses the driver or the wait is long; only while
+  // a profiler wants it (profiler_hooks.h), the host sleeps. What that took is added to *own_ns.
   uint64_t wait_until(uint64_t time_ns, uint64_t* own_ns);
   // A poll that found work unfinished: the virtual clock goes on by the given time, so that polling ends.
   void poll_again(uint64_t nanoseconds);

@@ -17,6 +17,11 @@ int default_dynamic_shared(const device::KernelInfo& info) {
   return static_cast<int>(kDefaultShared_bytes - std::min(kDefaultShared_bytes, info.static_shared_bytes));
 }
 
+std::span<const device::ScalarSlot> first_scalars(const device::KernelBehavior& behavior) {
+  const std::span<const device::ScalarSlot> all(device::shape_scalars(behavior));
+  return all.first(std::min<size_t>(all.size(), kMostScalars));
+}
+
 }  // namespace
 
 Kernel::Kernel(const device::KernelInfo& kernel_info, uint64_t section_bytes, LoadedImage* owner)
@@ -24,6 +29,7 @@ Kernel::Kernel(const device::KernelInfo& kernel_info, uint64_t section_bytes, Lo
       behavior(device::classify(info)),
       image(owner),
       code_bytes(section_bytes),
+      shape_scalars(first_scalars(*behavior)),
       max_dynamic_shared_bytes(default_dynamic_shared(info)),
       required_cluster{static_cast<int32_t>(info.required_cluster[0]), static_cast<int32_t>(info.required_cluster[1]),
                        static_cast<int32_t>(info.required_cluster[2])} {}

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "driver_shim/cuda/driver.h"
 #include "virtual_device/kernel.h"
@@ -21,6 +22,9 @@ namespace maya::cuda {
 
 class LoadedImage;
 
+// At most so many shape arguments tell launches of a kernel apart: as many as device::shape_scalars() gives.
+inline constexpr uint32_t kMostScalars = 8;
+
 struct Kernel {
   Kernel(const device::KernelInfo& kernel_info, uint64_t section_bytes, LoadedImage* owner);
   Kernel(const Kernel&) = delete;
@@ -28,9 +32,10 @@ struct Kernel {
 
   // Immutable after construction.
   const device::KernelInfo info;
-  const device::KernelBehaviorPtr behavior;  // never null
-  LoadedImage* const image;                  // the module or library it came from
-  const uint64_t code_bytes;                 // 0 when the image is text
+  const device::KernelBehaviorPtr behavior;                 // never null
+  LoadedImage* const image;                                 // the module or library it came from
+  const uint64_t code_bytes;                                // 0 when the image is text
+  const std::span<const device::ScalarSlot> shape_scalars;  // of `behavior`, kMostScalars at most
 
   // For the launch path: ids of interned trace records, owned by launch.cc.
   std::atomic<uint32_t> trace_id{0};  // 0: not yet in the trace

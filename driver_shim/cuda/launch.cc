@@ -20,22 +20,28 @@ namespace {
 // A kernel with more different shape arguments than this is told apart by its grid and block only.
 constexpr uint32_t kMostVariants = 64;
 
-void make_key(const Kernel& kernel, const device::Launch& launch, LaunchKey* key) {
-  key->make(&kernel, kernel.trace_id.load(std::memory_order_relaxed), launch);
+[[gnu::always_inline]] inline void add_scalars(const Kernel& kernel, const device::Launch& launch, LaunchKey* key) {
   if (launch.arguments == nullptr || kernel.variants.load(std::memory_order_relaxed) > kMostVariants) return;
-  for (const device::ScalarSlot& slot : device::shape_scalars(*kernel.behavior)) {
-    if (key->scalar_count() == kMostScalars) break;
+  for (const device::ScalarSlot& slot : kernel.shape_scalars) {
     const char* bytes = static_cast<const char*>(launch.arguments[slot.parameter]) + slot.offset_in_parameter;
     uint64_t value = 0;
     if (slot.size == 4) {
       uint32_t word = 0;
       memcpy(&word, bytes, sizeof word);
       value = word;
+    } else if (slot.size == sizeof value) {
+      memcpy(&value, bytes, sizeof value);
     } else {
       memcpy(&value, bytes, slot.size < sizeof value ? slot.size : sizeof value);
     }
     key->add(value);
   }
+}
+
+[[gnu::always_inline]] inline void make_key(const Kernel& kernel, const device::Launch& launch, LaunchKey* key) {
+  key->make(&kernel, kernel.trace_id.load(std::memory_order_relaxed), launch);
+  add_scalars(kernel, launch, key);
+  key->finish(launch);
 }
 
 // All launch configurations of the process, so that threads share the ids.
@@ -56,15 +62,14 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
     kernel.trace_id.store(Recorder::get().kernel(kernel.info), std::memory_order_relaxed);
   // A kernel that was not yet in the trace had no id when the key was made.
   LaunchKey key = wanted;
-  key.make(&kernel, kernel.trace_id.load(std::memory_order_relaxed), launch);
-  key.count = wanted.count;
+  key.make_head(&kernel, kernel.trace_id.load(std::memory_order_relaxed), launch);
   const uint64_t hash = key.hash();
   const auto [first, last] = interned().by_hash.equal_range(hash);
   for (auto known = first; known != last; ++known)
     if (known->second.key == key) return known->second;
 
   LaunchView::Scalar scalars[kMostScalars];
-  const auto& slots = device::shape_scalars(*kernel.behavior);
+  const auto slots = kernel.shape_scalars;
   for (uint32_t i = 0; i < key.scalar_count(); ++i)
     scalars[i] = {slots[i].absolute_offset, slots[i].size, key.scalar(i)};
   LaunchView view;
@@ -92,20 +97,21 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
 }
 
 // The first launch of this kind by this thread.
-CUresult first_launch(Driver& driver, Context& context, Kernel& kernel, const device::Launch& launch,
-                      const LaunchKey& key, LaunchCache::Entry* entry) {
+[[gnu::noinline, gnu::cold]] CUresult first_launch(Driver& driver, Context& context, Kernel& kernel,
+                                                   const device::Launch& launch, const LaunchKey& key,
+                                                   LaunchCache::Entry* entry) {
   const device::DeviceProfile& profile = driver.profile(context.device);
   if (const CUresult status = check_launch(kernel, launch, profile); status != CUDA_SUCCESS) return status;
   *entry = intern(driver, driver.estimator(context.device), kernel, launch, key);
   return CUDA_SUCCESS;
 }
 
-void take_required_cluster(const Kernel& kernel, device::Launch* launch) {
+[[gnu::noinline, gnu::cold]] void take_required_cluster(const Kernel& kernel, device::Launch* launch) {
   for (int i = 0; i < 3; ++i)
     launch->cluster[i] = static_cast<uint32_t>(kernel.required_cluster[i].load(std::memory_order_relaxed));
 }
 
-void record_events(Driver& driver, const AttributeEvents& named, uint64_t end_ns) {
+[[gnu::noinline, gnu::cold]] void record_events(Driver& driver, const AttributeEvents& named, uint64_t end_ns) {
   for (uint32_t i = 0; i < named.count; ++i) {
     Event* event = driver.events().get(named.events[i]);
     if (event == nullptr) continue;
@@ -116,8 +122,9 @@ void record_events(Driver& driver, const AttributeEvents& named, uint64_t end_ns
 }
 
 // On a stream that is being captured the launch becomes a node of the graph. The kernel's code is loaded now.
-CUresult capture_launch(Driver& driver, Stream& stream, Kernel& kernel, const device::Launch& launch,
-                        const CUlaunchAttribute* attributes, uint32_t attribute_count, const AttributeEvents& named) {
+[[gnu::noinline, gnu::cold]] CUresult capture_launch(Driver& driver, Stream& stream, Kernel& kernel,
+                                                     const device::Launch& launch, const CUlaunchAttribute* attributes,
+                                                     uint32_t attribute_count, const AttributeEvents& named) {
   ResolvedLaunch resolved;
   if (const CUresult status = resolve_launch(driver, *stream.context(), kernel, launch, &resolved);
       status != CUDA_SUCCESS)
@@ -133,9 +140,15 @@ CUresult capture_launch(Driver& driver, Stream& stream, Kernel& kernel, const de
   return CUDA_SUCCESS;
 }
 
-// No lambda and no call by reference in here: at this length what is passed through memory counts.
-CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream stream_handle, bool per_thread,
-                    const CUlaunchAttribute* attributes, uint32_t attribute_count) {
+[[gnu::noinline, gnu::cold]] void make_cache(ThreadState* thread) {
+  thread->launches = std::make_unique<LaunchCache>();
+}
+
+// No lambda and no call by reference in here, and all that is small put into one function: at this length what is
+// passed through memory counts.
+[[gnu::always_inline]] inline CUresult launch_now(const void* kernel_handle, device::Launch& launch,
+                                                  CUstream stream_handle, bool per_thread,
+                                                  const CUlaunchAttribute* attributes, uint32_t attribute_count) {
   const uint64_t entry_ns = trace::now_ns();
   Driver* driver = nullptr;
   ThreadState* thread = nullptr;
@@ -163,7 +176,7 @@ CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream 
 
   LaunchKey key;
   make_key(*kernel, launch, &key);
-  if (thread->launches == nullptr) thread->launches = std::make_unique<LaunchCache>();
+  if (thread->launches == nullptr) make_cache(thread);
   LaunchCache::Entry& entry = thread->launches->slot(key.hash());
   uint64_t own_ns = 0;  // what no real launch takes, beyond a few nanoseconds
   if (entry.configuration == 0 || !(entry.key == key)) [[unlikely]] {
@@ -208,8 +221,9 @@ CUresult resolve_launch(Driver& driver, Context& context, Kernel& kernel, const 
   return CUDA_SUCCESS;
 }
 
-CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstream stream, bool per_thread,
-                       const CUlaunchAttribute* attributes, uint32_t attribute_count) noexcept {
+[[gnu::flatten]] CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstream stream,
+                                        bool per_thread, const CUlaunchAttribute* attributes,
+                                        uint32_t attribute_count) noexcept {
   try {
     return launch_now(kernel_handle, launch, stream, per_thread, attributes, attribute_count);
   } catch (const std::bad_alloc&) {

@@ -13,12 +13,14 @@ namespace {
 void thread_ends(void* state) {
   this_thread = nullptr;
   if (in_forked_child()) return;
+  driver_threads.fetch_sub(1, std::memory_order_relaxed);
   delete static_cast<ThreadState*>(state);
 }
 
 }  // namespace
 
 constinit thread_local ThreadState* this_thread = nullptr;
+constinit std::atomic<uint32_t> driver_threads{0};
 
 ThreadState& make_thread_state() {
   static const pthread_key_t key = [] {
@@ -29,6 +31,7 @@ ThreadState& make_thread_state() {
   auto made = std::make_unique<ThreadState>();
   pthread_setspecific(key, made.get());
   this_thread = made.release();
+  driver_threads.fetch_add(1, std::memory_order_relaxed);
   return *this_thread;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -45,6 +46,9 @@ struct ThreadState {
 // One pointer only: it takes 8 bytes of the static TLS block, which has room also when the library is opened late.
 extern constinit __attribute__((tls_model("initial-exec"))) thread_local ThreadState* this_thread;
 ThreadState& make_thread_state();
+
+// Threads that have used the driver and have not ended.
+extern constinit std::atomic<uint32_t> driver_threads;
 
 // The calling thread's state; made at the first call. Throws std::bad_alloc.
 inline ThreadState& thread_state() { return this_thread != nullptr ? *this_thread : make_thread_state(); }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 
 #include "predictor/core/estimator.h"
 #include "predictor/core/forest.h"
@@ -98,6 +99,43 @@ TEST_CASE("A forest adds the leaf of each tree") {
   }
   const float features[kMostFeatures] = {0, 0, 1000};
   CHECK(evaluate({many.trees, many.nodes}, features) == 38);
+}
+
+TEST_CASE("A forest of trees of any shape gives what single walks give, to the bit") {
+  std::mt19937 random(11);
+  FittedForest forest;
+  for (int i = 0; i < 61; ++i) {
+    const auto first = static_cast<uint32_t>(forest.nodes.size());
+    // Breadth first, as they are written: a node splits or stays a leaf.
+    std::vector<TreeNode> nodes = {{}};
+    std::vector<uint32_t> depth = {0};
+    for (uint32_t at = 0; at < nodes.size(); ++at) {
+      const float value = static_cast<float>(random() % 1000) / 7;
+      if (depth[at] == 9 || random() % 4 == 0) {
+        nodes[at] = {value, 0, static_cast<uint16_t>(at)};
+        continue;
+      }
+      nodes[at] = {value, static_cast<uint16_t>(random() % 5), static_cast<uint16_t>(nodes.size())};
+      for (int child = 0; child < 2; ++child) {
+        nodes.push_back({});
+        depth.push_back(depth[at] + 1);
+      }
+    }
+    forest.trees.push_back({first, depth.back()});
+    forest.nodes.insert(forest.nodes.end(), nodes.begin(), nodes.end());
+  }
+  for (int i = 0; i < 1000; ++i) {
+    float features[kMostFeatures] = {};
+    for (float& feature : features) feature = static_cast<float>(random() % 1000) / 7;
+    float sum = 0;
+    for (const Tree& tree : forest.trees) {
+      const TreeNode* const nodes = forest.nodes.data() + tree.first_node;
+      uint32_t at = 0;
+      while (nodes[at].left != at) at = nodes[at].left + (features[nodes[at].feature] < nodes[at].threshold ? 0u : 1u);
+      sum += nodes[at].threshold;
+    }
+    REQUIRE(evaluate({forest.trees, forest.nodes}, features) == sum);
+  }
 }
 
 TEST_CASE("An estimator says how it knows") {

@@ -38,7 +38,8 @@ class Effect {
 class ComputedEffect : public Effect {
  public:
   explicit ComputedEffect(std::unique_ptr<Effect> otherwise) : otherwise_(std::move(otherwise)) {}
-  void apply(const Launch& launch, Memory& memory) const final {
+  // Never inlined: the call through the base would carry it along.
+  [[gnu::noinline]] void apply(const Launch& launch, Memory& memory) const final {
     if (!carry_out(launch, memory)) otherwise_->apply(launch, memory);
   }
 

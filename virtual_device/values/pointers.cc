@@ -29,16 +29,20 @@ class PointerEffect : public Effect {
         parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
+    const Memory::KnownProbe probe(memory);
+    void* const* const arguments = launch.arguments;
     for (const Word& word : words_) {
-      const auto address = argument<Address>(launch, word.parameter, word.offset);
-      if (!memory.in_device_range(address) || !memory.maybe_known(address)) continue;
+      Address address;
+      std::memcpy(&address, static_cast<const uint8_t*>(arguments[word.parameter]) + word.offset, sizeof address);
+      if (!probe.maybe_known(address)) [[likely]]
+        continue;
       if (ptx_ != nullptr && !writes(word.parameter)) continue;
       forget_reach(launch, memory, address);
     }
   }
 
  private:
-  static void forget_reach(const Launch& launch, Memory& memory, Address address) {
+  [[gnu::noinline]] static void forget_reach(const Launch& launch, Memory& memory, Address address) {
     Allocation allocation;
     if (!memory.find(address, &allocation)) return;
     const uint64_t left = memory.bytes_to_end(address);
