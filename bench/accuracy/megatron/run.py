@@ -3,6 +3,7 @@
 logs, and the predicted time of an iteration, with what NVIDIA recorded. README.md in this folder tells how to get what it needs.
 
     run.py --megatron DIR --python ENV/bin/python [--data ../shared/data] [--device a100-sxm-80] [--cases REGULAR_EXPRESSION] [--keep FOLDER]
+           [--ranks all|stages] [--as-recorded]
 """
 import argparse
 import csv
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from recorded import checkout_at, recorded
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 GPUS = {"A100 (DGX)": ("a100-sxm-80", "dgx-a100"), "H100 (DGX)": ("h100-sxm", "dgx-h100")}
@@ -22,9 +25,9 @@ ITERATIONS = 5
 SCALARS = {"mem-allocated-bytes": "allocated", "mem-max-allocated-bytes": "peak"}
 # What Megatron-LM's own runner of these cases exports (tests/functional_tests/shell_test_utils).
 RUNNER = {"NCCL_PROTO": "simple", "NCCL_COLLNET_ENABLE": "0", "NCCL_NVLS_ENABLE": "0", "NCCL_BUFFSIZE": "4194304", "TORCH_NCCL_AVOID_RECORD_STREAMS": "1"}
-# Two threads, the program's and autograd's, have a cuBLAS handle each; PyTorch up to 2.11 keeps a workspace for each, 2.15 gives it back
-# after every call.
-HANDLES = 2
+# Programs, and the tokenizer whose files stand beside BERT's and T5's text.
+PROGRAMS = {"gpt": "pretrain_gpt.py", "moe": "pretrain_gpt.py", "t5": "examples/t5/pretrain_t5.py", "bert": "examples/bert/pretrain_bert.py"}
+TEXT = {"t5": "cased", "bert": "uncased"}
 READ = """
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -45,29 +48,35 @@ def option(arguments, name, default):
     return int(found.group(1)) if found else default
 
 
+def kind(row):
+    return row["case"].split("/")[0]
+
+
 def why_not(row):
     """Why a row is not run, or None."""
     if row["gpu"] not in GPUS:
         return f"GPU {row['gpu']}"
-    if not row["case"].startswith(("gpt/", "moe/")):
-        return "needs its own tokenizer's files (BERT, T5, multimodal)"
-    if "--transformer-impl local" not in row["args"]:
-        return "needs Transformer Engine"
-    return None
+    if kind(row) not in PROGRAMS:
+        return f"{kind(row)}: no program or data for it here"
+    if "--spec local" in row["args"]:  # BERT chooses its layers so
+        return None
+    return None if "--transformer-impl local" in row["args"] else "needs Transformer Engine"
 
 
 class Case:
     """One command line on one device; serves all rows that have it."""
 
-    def __init__(self, row, options):
-        self.row, self.options = row, options
+    def __init__(self, row, options, megatron):
+        self.row, self.options, self.megatron = row, options, megatron
         self.device, self.cluster = GPUS[row["gpu"]]
         self.world = int(row["nodes"] or 1) * int(row["gpus_per_node"] or 8)
         self.per_node = int(row["gpus_per_node"] or 8)
         stages = option(row["args"], "--pipeline-model-parallel-size", 1)
-        # The first rank of every stage: of tensor-parallel ranks only the first reads data, the others get it from the first.
-        self.ranks = [stage * (self.world // stages) for stage in range(stages)]
-        self.folder = os.path.join(options.keep, f"{self.device}-{row['case'].replace('/', '-')}")
+        first_of_stages = [stage * (self.world // stages) for stage in range(stages)]
+        self.ranks = list(range(self.world)) if options.ranks == "all" else first_of_stages
+        self.folder = os.path.join(options.keep, f"{self.device}-{row['case'].replace('/', '-')}-{options.ranks}-{os.path.basename(megatron)}")
+        program = PROGRAMS[kind(row)]  # in the root of earlier checkouts
+        self.program = program if os.path.exists(os.path.join(megatron, program)) else os.path.basename(program)
 
     def arguments(self):
         text = self.row["args"]
@@ -75,8 +84,18 @@ class Case:
         text = re.sub(r"--eval-iters \d+", "--eval-iters 1", text)
         for checkpointing in ("--async-save", "--use-persistent-ckpt-worker", "--verify-integrity"):  # nothing is saved here
             text = text.replace(checkpointing, "")
-        return shlex.split(text) + ["--mock-data", "--tokenizer-type", "NullTokenizer", "--vocab-size", "50256",  # padded as GPT-2's 50257
-                                    "--data-cache-path", "cache", "--tensorboard-dir", "tensorboard"]
+        if kind(self.row) in TEXT:
+            if "--spec local" in text:  # the default of the other layers' choice needs Transformer Engine
+                text += " --transformer-impl local"
+            text += f" --data-path text_sentence --vocab-file bert-large-{TEXT[kind(self.row)]}/vocab.txt"
+        else:
+            text += " --mock-data --tokenizer-type NullTokenizer --vocab-size 50256"  # padded as GPT-2's 50257
+        return shlex.split(text) + ["--data-cache-path", "cache", "--tensorboard-dir", "tensorboard"]
+
+    def prepare(self, environment):
+        """Text and vocabulary, and its index: the ranks ask for it at once."""
+        subprocess.run([self.options.python, os.path.join(HERE, "text_data.py"), self.megatron, TEXT[kind(self.row)]],
+                       cwd=self.folder, env=environment, check=True)
 
     def run(self):
         """None, or why it failed. Does nothing where the run is there."""
@@ -85,15 +104,20 @@ class Case:
             return None
         subprocess.run(["rm", "-rf", self.folder], check=True)
         os.makedirs(self.folder)
-        paths = [os.path.join(HERE, "python"), self.options.megatron]
+        paths = [os.path.join(HERE, "python"), self.megatron]
         if "uninstall_te" not in self.row["case"]:  # that case removes Apex itself
             paths.append(os.path.join(HERE, "apex_stand_in"))
-        environment = dict(os.environ, **RUNNER, MEGATRON_LOG_EVERY_RANK="1", PYTHONPATH=":".join(paths))
+        paths += filter(None, [os.environ.get("PYTHONPATH")])
+        environment = dict(os.environ, **RUNNER, MEGATRON_LOG_EVERY_RANK="1", TORCHINDUCTOR_COMPILE_THREADS="1", PYTHONPATH=":".join(paths))
         environment.update(pair.split("=", 1) for pair in self.row["env"].split())
         environment["PATH"] = os.path.dirname(self.options.python) + ":" + environment["PATH"]
-        command = [self.options.maya_run, "--device", self.device, "--trace-dir", "trace", "--world-size", str(self.world), "--gpus-per-node",
+        if kind(self.row) in TEXT:
+            self.prepare(environment)
+        # Sinkhorn's routing evens the experts' tokens out; no kernel computes it here.
+        balanced = ["--inject", "routing=balanced"] if "--num-experts" in self.row["args"] else []
+        command = [self.options.maya_run, *balanced, "--device", self.device, "--trace-dir", "trace", "--world-size", str(self.world), "--gpus-per-node",
                    str(self.per_node), "--cluster", self.cluster, "--ranks", ",".join(map(str, self.ranks)), "--jobs", "1", "--",
-                   self.options.python, os.path.join(self.options.megatron, "pretrain_gpt.py"), *self.arguments()]
+                   self.options.python, os.path.join(self.megatron, self.program), *self.arguments()]
         with open(os.path.join(self.folder, "output"), "w") as output:
             try:
                 status = subprocess.run(command, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT,
@@ -114,7 +138,7 @@ class Case:
             text = subprocess.run([self.options.python, "-c", READ, os.path.join(self.folder, "tensorboard", f"rank{rank}"), *SCALARS],
                                   text=True, capture_output=True, check=True).stdout
             values = {SCALARS[tag]: [int(value) for _, value in steps] for tag, steps in json.loads(text.splitlines()[-1]).items()}
-            if "allocated" in values:  # Megatron tells middle stages from rank 0 that there is data; a twin of theirs says there is none
+            if "allocated" in values:
                 out[rank] = (values["allocated"][-1], values["peak"][0], values["peak"][-1])
         return out
 
@@ -126,10 +150,10 @@ class Case:
         return json.loads(run.stdout)["step_time_ms"]["median"] / 1e3
 
 
-def workspaces(row):
-    """Bytes that PyTorch up to 2.11 keeps for cuBLAS and 2.15 does not. CUBLAS_WORKSPACE_CONFIG is :KiB:count (cuBLAS documentation)."""
-    found = re.search(r"CUBLAS_WORKSPACE_CONFIG=:(\d+):(\d+)", row["env"])
-    return HANDLES * int(found.group(1)) * int(found.group(2)) * 1024 if found else 0
+def compile_helper(megatron, python):
+    """Megatron's index of samples is C++: compiled once, before ranks ask for it at the same time."""
+    environment = dict(os.environ, PATH=os.path.dirname(python) + ":" + os.environ["PATH"])
+    subprocess.run(["make", "-s", "-C", os.path.join(megatron, "megatron", "core", "datasets")], env=environment, check=True)
 
 
 def main():
@@ -140,11 +164,14 @@ def main():
     parser.add_argument("--device", default="", help="rows of this device only")
     parser.add_argument("--cases", default="", help="regular expression of names of cases")
     parser.add_argument("--keep", default="", help="folder for runs; runs that are there are not repeated")
+    parser.add_argument("--ranks", choices=["all", "stages"], default="all", help="all live, or the first of each pipeline stage runs alone")
+    parser.add_argument("--as-recorded", action="store_true",
+                        help="only rows recorded with this PyTorch, with the Megatron-LM that they were recorded with")
     parser.add_argument("--limit", type=int, default=600, help="seconds for one case")
     parser.add_argument("--binaries", default=os.path.join(ROOT, "build", "release", "bin"))
     options = parser.parse_args()
     options.megatron, options.python = os.path.abspath(options.megatron), os.path.abspath(options.python)
-    options.maya_run = os.path.join(options.binaries, "maya-run")
+    options.maya_run = os.path.join(os.path.abspath(options.binaries), "maya-run")
     if not os.path.exists(os.path.join(options.megatron, "pretrain_gpt.py")):
         fail(f"{options.megatron} is no checkout of Megatron-LM: pretrain_gpt.py is missing")
     golden = os.path.join(options.data, "megatron", "golden.csv")
@@ -152,11 +179,8 @@ def main():
         fail(f"no such file: {golden}")
     options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="megatron-"))
 
-    # Its index of samples is C++: compiled once, before ranks that run alone ask for it.
-    datasets = os.path.join(options.megatron, "megatron", "core", "datasets")
-    environment = dict(os.environ, PATH=os.path.dirname(options.python) + ":" + os.environ["PATH"])
-    subprocess.run(["make", "-s", "-C", datasets], env=environment, check=True)
-
+    ask = "from importlib.metadata import version; print(version('torch'))"  # importing it needs a device's libraries
+    version = subprocess.run([options.python, "-c", ask], text=True, capture_output=True, check=True).stdout.strip()
     with open(golden, newline="") as file:
         rows = [row for row in csv.DictReader(file) if re.search(options.cases, row["case"])]
     cases, skipped, scored = {}, {}, []
@@ -164,9 +188,14 @@ def main():
         reason = why_not(row)
         if reason is None and options.device and GPUS[row["gpu"]][0] != options.device:
             reason = "other device"
+        when = recorded(options.megatron, row["case"], row["software"]) if reason is None else None
+        if reason is None and options.as_recorded and (when is None or when[3] != ".".join(version.split(".")[:2])):
+            reason = f"recorded with PyTorch {when[3] if when else 'not known'}, and this is {version}"
         if reason is None:
-            case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"]), Case(row, options))
+            megatron = checkout_at(options.megatron, when[0], options.keep) if options.as_recorded else options.megatron
+            case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"], megatron), Case(row, options, megatron))
             if not hasattr(case, "failure"):
+                compile_helper(megatron, options.python)
                 case.failure = case.run()
                 case.found = None if case.failure else case.memory()
                 print(f"run.py: {row['case']} on {case.device}: {case.failure or 'ran'}", file=sys.stderr, flush=True)
@@ -174,23 +203,24 @@ def main():
                     case.failure = "the last stage logged no memory"
             reason = case.failure and f"{row['case']}: {case.failure}"
             if reason is None:
-                scored.append((row, case))
+                scored.append((row, case, when))
         if reason:
             skipped[reason] = skipped.get(reason, 0) + 1
 
-    print("| case | GPU | software | golden allocated, first peak, last peak | ours, last stage | with cuBLAS workspaces kept | difference, bytes | largest |")
-    print("|---|---|---|---|---|---|---|---|")
-    for row, case in scored:
+    print(f"PyTorch {version}, ranks: {options.ranks}. Bytes: allocated at the end, peak of the first iteration, peak at the end.\n")
+    print("| case | GPU | software | recorded: commit, date, image, PyTorch | golden | ours, last rank | ours - golden | largest |\n|---|---|---|---|---|---|---|---|")
+    for row, case, when in scored:
         wanted = [int(row[name]) for name in ("mem_allocated_bytes", "mem_max_allocated_first", "mem_max_allocated_last")]
-        ours = case.found[case.ranks[-1]]
-        kept = [value + workspaces(row) for value in ours]
-        differences = [k - w for k, w in zip(kept, wanted)]
+        ours = list(case.found[case.ranks[-1]])
+        differences = [o - w for o, w in zip(ours, wanted)]
         worst = max(abs(d) / w for d, w in zip(differences, wanted))
-        print(f"| {row['case']} | {row['gpu'][:4]} | {row['software']} | {wanted} | {list(ours)} | {kept} | {differences} | {100 * worst:.2f} % |")
+        print(f"| {row['case']} | {row['gpu'][:4]} | {row['software']} | {', '.join(when or ['not known'])} | {wanted} | {ours} | {differences} | "
+              f"{100 * worst:.2f} % |")
 
-    whole = {id(case): case for _, case in scored if len(case.found) == len(case.ranks)}
+    # Eight ranks that live on a few cores hold each other up: only ranks that ran alone tell times.
+    whole = {id(case): case for _, case, _ in scored if options.ranks == "stages" and len(case.found) == len(case.ranks)}
     times = {key: {scale: case.seconds(scale) for scale in SCALES} for key, case in whole.items()}
-    timed = [(row, times[id(case)]) for row, case in scored
+    timed = [(row, times[id(case)]) for row, case, _ in scored
              if row["iteration_time_s"] and id(case) in times and all(times[id(case)].values())]
     if timed:
         error = lambda scale: statistics.mean(abs(t[scale] / float(row["iteration_time_s"]) - 1) for row, t in timed)  # noqa: E731
