@@ -109,7 +109,8 @@ HostGaps recorded_gaps(const trace::LoadedTrace& trace) {
       from_ns = return_of(waker);
       gaps.after[i] = static_cast<uint32_t>(i - 1);
     }
-    gaps.gap_ns[i] = std::min(saturating_subtract(event.time_ns, from_ns), kLongest_ns);
+    const uint64_t passed_ns = saturating_subtract(event.time_ns, from_ns);
+    gaps.gap_ns[i] = std::min(saturating_subtract(passed_ns, event.delay_ns), kLongest_ns);
     thread.seen = true;
     // A measured call may stand inside a longer one of the same thread.
     thread.return_ns = event.call_ns != 0 ? std::max(thread.return_ns, return_of(event)) : return_of(event);

@@ -12,7 +12,8 @@
 namespace maya::predictor {
 
 struct HostGaps {
-  std::vector<uint64_t> gap_ns;  // by event: host time before the call, Maya's own time taken out
+  std::vector<uint64_t>
+      gap_ns;  // by event: host time before the call; Maya's own time, and waiting for a processor, taken out
   std::vector<uint32_t>
       after;  // by event: event of another thread that woke this one, whose return starts the gap; kNone
 };

@@ -15,10 +15,10 @@ constexpr uint8_t kDeltaTag = fields::Packet::kDeltaNs << 3;
 constexpr uint8_t kStreamTag = fields::Packet::kStream << 3;
 constexpr uint8_t kOperationTag = fields::Packet::kOperation << 3;
 constexpr uint8_t kEndTag = fields::Packet::kEnd << 3 | 2;
-constexpr size_t kLeastPadding_bytes = 5;             // 0a 03 fa 01 00
-constexpr size_t kHotRecord_bytes = 2 + 3 * (1 + 5);  // tag, length, three uint32 fields
-constexpr size_t kRecordFrame_bytes = 1 + 3 + 1 + 5;  // tag, length, delta_ns
-constexpr size_t kChunkHeader_bytes = 64;             // at most
+constexpr size_t kLeastPadding_bytes = 5;                      // 0a 03 fa 01 00
+constexpr size_t kHotRecord_bytes = 2 + 3 * (1 + 5);           // tag, length, three uint32 fields
+constexpr size_t kRecordFrame_bytes = 1 + 3 + 1 + 5 + 2 + 10;  // tag, length, delta_ns, delay_ns
+constexpr size_t kChunkHeader_bytes = 64;                      // at most
 constexpr uint64_t kMostDelta_ns = 0xffffffff;
 
 // Makes the record whose other bytes are stored already visible: its first byte comes last.

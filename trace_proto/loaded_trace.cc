@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 #include "trace_proto/id_index.h"
 
@@ -23,7 +24,16 @@ class Loader {
   }
   void add_event(const PacketView& packet, EventKind kind, uint32_t index) {
     trace_.events.push_back({packet.time_ns, packet.own_ns, packet.wait_ns, packet.measured_ns, packet.call_ns,
-                             packet.start_ns, packet.thread, packet.stream, packet.group, index, kind});
+                             packet.start_ns, packet.thread, packet.stream, packet.group, index, kind,
+                             take_delay(packet.thread)});
+  }
+  uint64_t take_delay(uint32_t thread) {
+    if (delays_.empty()) return 0;
+    const auto found = delays_.find(thread);
+    if (found == delays_.end()) return 0;
+    const uint64_t delay_ns = found->second;
+    delays_.erase(found);
+    return delay_ns;
   }
   void add_message(const PacketView& packet, const proto::Packet& message);
   void resolve_kernels();
@@ -31,6 +41,7 @@ class Loader {
   void resolve_events();
 
   LoadedTrace trace_;
+  std::unordered_map<uint32_t, uint64_t> delays_;  // by thread: of packets that are no events, for the next one
   IdIndex kernel_index_, configuration_index_, operation_index_;
   std::vector<uint32_t> kernel_names_;
   std::vector<uint32_t> configuration_kernels_, configuration_operations_;
@@ -40,6 +51,7 @@ class Loader {
 void Loader::add(const PacketView& packet) {
   trace_.last_time_ns = std::max(trace_.last_time_ns, packet.time_ns);
   if (packet.thread != kNoDefinition) trace_.threads = std::max(trace_.threads, packet.thread + 1);
+  if (packet.delay_ns != 0) delays_[packet.thread] += packet.delay_ns;
   if (packet.launch != 0) {
     add_event(packet, EventKind::kLaunch, packet.launch);
   } else if (packet.operation != 0) {

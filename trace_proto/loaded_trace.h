@@ -49,6 +49,7 @@ struct Event {
   uint32_t index = 0;  // into the table of the kind; kNoDefinition when a launch or operation refers to an id the file
                        // does not define
   EventKind kind = EventKind::kLaunch;
+  uint64_t delay_ns = 0;  // of the host's time before the call: the thread was ready and another one had its processor
 };
 constexpr uint32_t kNoDefinition = 0xffffffff;
 

@@ -24,10 +24,11 @@ constexpr size_t kSearchStep_bytes = 4 << 20;
 // plus 8 for each field after measured_ns.
 constexpr uint8_t kMeasurementTag = (fields::Packet::kMeasuredNs << 3 & 0x7f) | 0x80;
 constexpr uint8_t kMeasurementTagEnd = fields::Packet::kMeasuredNs >> 4;
-constexpr int kMeasurements = 4;  // measured_ns, call_ns, start_ns, group
+constexpr int kMeasurements = 5;  // measured_ns, call_ns, start_ns, group, delay_ns
 static_assert(fields::Packet::kCallNs == fields::Packet::kMeasuredNs + 1);
 static_assert(fields::Packet::kStartNs == fields::Packet::kMeasuredNs + 2);
 static_assert(fields::Packet::kGroup == fields::Packet::kMeasuredNs + 3);
+static_assert(fields::Packet::kDelayNs == fields::Packet::kMeasuredNs + 4);
 
 int64_t from_zigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
 
@@ -205,6 +206,7 @@ bool Reader::Impl::take_message(const uint8_t* body, size_t size, PacketView* pa
   packet->call_ns = message.call_ns();
   packet->start_ns = message.start_ns();
   packet->group = message.group();
+  packet->delay_ns = message.delay_ns();
   packet->message = &message;
   return true;
 }
@@ -229,6 +231,7 @@ inline bool Reader::Impl::take(const uint8_t* body, size_t size, PacketView* pac
     packet->call_ns = plain.measurements[1];
     packet->start_ns = from_zigzag(plain.measurements[2]);
     packet->group = static_cast<uint32_t>(plain.measurements[3]);
+    packet->delay_ns = plain.measurements[4];
     packet->message = nullptr;
   }
   packet->time_ns = time_ns;

@@ -33,6 +33,7 @@ struct PacketView {
   uint64_t wait_ns = 0;
   uint64_t measured_ns = 0;        // 0: not measured
   uint64_t call_ns = 0;            // 0: not measured
+  uint64_t delay_ns = 0;           // for which the thread waited for a processor since its packet before
   int64_t start_ns = 0;            // of the work on the device, after the call's entry, where measured_ns is not 0
   uint32_t group = 0;              // number of the outermost ncclGroup; 0: outside of any
   const uint8_t* bytes = nullptr;  // the encoded Packet

@@ -1,5 +1,6 @@
 #include "trace_proto/writer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -11,13 +12,18 @@ namespace maya::trace {
 inline void Writer::Impl::write_two_fields(uint8_t tag_byte, uint32_t record_id, uint32_t stream, uint64_t time_ns) {
   Slot* own = slot();
   if (__builtin_expect(own == nullptr || !enter(own, false), 0)) return;
-  uint64_t delta_ns = time_ns > own->last_ns ? time_ns - own->last_ns : 0;
-  if (__builtin_expect(own->room() < kHotRecord_bytes + kLeastPadding_bytes || delta_ns > kMostDelta_ns, 0)) {
-    if (!make_room(own, kHotRecord_bytes + kLeastPadding_bytes, time_ns, false)) {
-      leave(own);
-      return;
+  const uint64_t delta_ns = time_ns > own->last_ns ? time_ns - own->last_ns : 0;
+  if (__builtin_expect(own->room() < kHotRecord_bytes + kLeastPadding_bytes || delta_ns > kLookForDelays_ns, 0)) {
+    uint8_t fields[kHotRecord_bytes];
+    fields[0] = tag_byte;
+    uint8_t* end = put_varint(fields + 1, record_id);
+    if (stream != 0) {
+      *end++ = kStreamTag;
+      end = put_varint(end, stream);
     }
-    delta_ns = time_ns > own->last_ns ? time_ns - own->last_ns : 0;
+    write_record(own, fields, static_cast<size_t>(end - fields), time_ns, false);
+    leave(own);
+    return;
   }
   uint8_t* tag = own->position;
   uint8_t* out = tag + 2;
@@ -64,25 +70,43 @@ void Writer::packet(const uint8_t* fields, size_t bytes, uint64_t time_ns) {
   Slot* own = impl_->slot();
   const bool is_end = bytes > 0 && fields[0] == kEndTag;
   if (own == nullptr || !impl_->enter(own, is_end)) return;
+  impl_->write_record(own, fields, bytes, time_ns, is_end);
+  impl_->leave(own);
+}
+
+// With the slot entered.
+void Writer::Impl::write_record(Slot* own, const uint8_t* fields, size_t bytes, uint64_t time_ns, bool is_end) {
   const size_t needed = bytes + kRecordFrame_bytes + kLeastPadding_bytes;
   uint64_t delta_ns = time_ns > own->last_ns ? time_ns - own->last_ns : 0;
+  uint64_t delay_ns = 0;
+  if (records_delays && delta_ns > kLookForDelays_ns) {
+    const uint64_t delayed_ns = delays_so_far();
+    delay_ns = std::min(delta_ns, delayed_ns - own->delayed_ns);
+    own->delayed_ns = delayed_ns;
+  }
   if (own->position == nullptr || own->room() < needed || delta_ns > kMostDelta_ns) {
-    if (!impl_->make_room(own, needed, time_ns, is_end)) {
-      impl_->leave(own);
-      return;
-    }
+    if (!make_room(own, needed, time_ns, is_end)) return;
     delta_ns = time_ns > own->last_ns ? time_ns - own->last_ns : 0;
   }
-  uint8_t delta_field[6];
-  const size_t delta_bytes = delta_ns == 0 ? 0 : put_delta(delta_field, delta_ns) - delta_field;
+  uint8_t frame[18];
+  uint8_t* frame_end = delta_ns == 0 ? frame : put_delta(frame, delta_ns);
+  if (delay_ns != 0) {
+    frame_end = put_varint(frame_end, fields::Packet::kDelayNs << 3);
+    frame_end = put_varint(frame_end, delay_ns);
+  }
+  const auto frame_bytes = static_cast<size_t>(frame_end - frame);
   uint8_t* tag = own->position;
-  uint8_t* out = put_varint(tag + 1, bytes + delta_bytes);
+  uint8_t* out = put_varint(tag + 1, bytes + frame_bytes);
   std::memcpy(out, fields, bytes);
-  std::memcpy(out + bytes, delta_field, delta_bytes);
+  std::memcpy(out + bytes, frame, frame_bytes);
   publish(tag);
-  own->position = out + bytes + delta_bytes;
+  own->position = out + bytes + frame_bytes;
   own->last_ns += delta_ns;
-  impl_->leave(own);
+}
+
+void Writer::pass_over_delays() {
+  if (!impl_->records_delays) return;
+  if (Slot* own = impl_->slot(); own != nullptr) own->delayed_ns = delays_so_far();
 }
 
 void Writer::finish() {

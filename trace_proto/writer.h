@@ -25,6 +25,7 @@ class Writer {
     std::string directory;  // created when missing (one level)
     std::string base_name;  // "<program>-<pid>[-rank<R>]": ".pb" is appended, "-2", "-3"... when the name is taken
     uint64_t chunk_bytes = 64 << 10;  // rounded up to a power of two from 32 KiB to 1 MiB
+    bool records_delays = false;      // delay_ns of packets (FORMAT.md, "Time")
   };
   // Null when the file cannot be created; *error is then one line that names the path and the reason.
   static std::unique_ptr<Writer> create(const Options& options, std::string* error);
@@ -40,6 +41,9 @@ class Writer {
   // reading all.
   void packet(const Encoder& fields, uint64_t time_ns);
   void packet(const uint8_t* fields, size_t bytes, uint64_t time_ns);
+
+  // The time until now is none of the program's: delays of the calling thread in it are not recorded with what follows.
+  void pass_over_delays();
 
   // Pads open chunks, cuts the file to its used length, closes. Later calls write nothing. Safe from atexit handlers
   // and static destructors.

@@ -44,6 +44,7 @@ void barrier_in_all_threads() {
 }  // namespace
 
 bool Writer::Impl::start(const Options& options, std::string* error) {
+  records_delays = options.records_delays;
   chunk_bytes = kLeastChunk_bytes;
   while (chunk_bytes < options.chunk_bytes && chunk_bytes < kMostChunk_bytes) chunk_bytes *= 2;
   if (!file.create(options.directory, options.base_name, error)) return false;

@@ -38,12 +38,20 @@ struct alignas(64) Slot {
   Window* window = nullptr;
   uint32_t thread = 0;
   uint32_t thread_sequence = 0;
+  uint64_t delayed_ns = 0;                  // delays_so_far() of the thread when it was last asked
   bool quiet = false;                       // seen outside a record since the writer stopped
   std::atomic<const void*> owner{nullptr};  // the thread's `current`; null when its thread has ended
   Slot* next = nullptr;
 
   size_t room() const { return end - position; }
 };
+
+// A thread that recorded nothing for so long is asked for its delays. What takes the processor from a thread on a
+// loaded machine takes it for longer.
+constexpr uint64_t kLookForDelays_ns = 200'000;
+// How long the calling thread was ready to run without a processor, since it began (Linux, /proc/thread-self/schedstat,
+// the second number); 0 where the kernel does not tell.
+uint64_t delays_so_far();
 
 struct Current {
   uint64_t writer = 0;
@@ -67,6 +75,7 @@ class Lock {
 struct Writer::Impl {
   uint64_t id = 0;  // never reused, so that a thread's `current` cannot mean another writer
   size_t chunk_bytes = 0;
+  bool records_delays = false;
   TraceFile file;
   std::atomic<uint32_t> state{kRunning};
   std::atomic<uint64_t> lost{0};
@@ -98,6 +107,7 @@ struct Writer::Impl {
   bool all_quiet();
   void close_all();
   void write_two_fields(uint8_t tag, uint32_t id, uint32_t stream, uint64_t time_ns);
+  void write_record(Slot* slot, const uint8_t* fields, size_t bytes, uint64_t time_ns, bool is_end);
 
   Slot* slot() { return __builtin_expect(current.writer == id, 1) ? current.slot : attach(); }
   // False when this thread may not write now: the writer has stopped, or a signal handler has interrupted a record of

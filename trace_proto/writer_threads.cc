@@ -99,6 +99,7 @@ Slot* Writer::Impl::attach() {
     slot->thread = threads++;
     slot->thread_sequence = 0;
     slot->owner.store(&current, std::memory_order_relaxed);
+    if (records_delays) slot->delayed_ns = delays_so_far();
     pthread_setspecific(thread_end_key, &current);
     if (slot->position != nullptr && slot->room() >= kLeastReuse_bytes && now == kRunning) {
       begin_chunk(slot, now_ns());

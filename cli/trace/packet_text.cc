@@ -210,6 +210,7 @@ std::string packet_line(const maya::trace::PacketView& packet, const ProcessDefi
   if (packet.wait_ns != 0) line += " wait_ns=" + std::to_string(packet.wait_ns);
   if (packet.measured_ns != 0) line += " measured_ns=" + std::to_string(packet.measured_ns);
   if (packet.start_ns != 0) line += " start_ns=" + std::to_string(packet.start_ns);
+  if (packet.delay_ns != 0) line += " delay_ns=" + std::to_string(packet.delay_ns);
   if (packet.call_ns != 0) line += " call_ns=" + std::to_string(packet.call_ns);
   return line;
 }

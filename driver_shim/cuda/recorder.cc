@@ -16,6 +16,12 @@ namespace fields = trace::fields;
 using trace::Encoder;
 using Packet = fields::Packet;
 
+// A call in which Maya took long: the thread may have waited for a processor meanwhile, which own_ns has in it.
+void pass_over_long(trace::Writer* writer, uint64_t own_ns) {
+  constexpr uint64_t kLong_ns = 100'000;
+  if (own_ns > kLong_ns) writer->pass_over_delays();
+}
+
 // Writes one packet whose `kind` is the message built by `fill`.
 template <typename Fill>
 void write(trace::Writer* writer, uint32_t kind, uint64_t time_ns, uint32_t stream, uint64_t own_ns, uint64_t wait_ns,
@@ -29,6 +35,7 @@ void write(trace::Writer* writer, uint32_t kind, uint64_t time_ns, uint32_t stre
   packet.integer(Packet::kWaitNs, wait_ns);
   packet.message(kind, body);
   writer->packet(packet, time_ns);
+  pass_over_long(writer, own_ns);
 }
 
 template <typename Fill>
@@ -257,6 +264,7 @@ void Recorder::timed_operation(uint32_t operation, uint32_t stream, uint32_t gro
   packet.integer(Packet::kGroup, group);
   packet.integer(Packet::kOwnNs, own_ns);
   to->packet(packet, entry_ns);
+  pass_over_long(to, own_ns);
 }
 
 void Recorder::timed_launch(uint32_t configuration, uint32_t stream, uint64_t entry_ns, uint64_t own_ns) {
@@ -267,6 +275,7 @@ void Recorder::timed_launch(uint32_t configuration, uint32_t stream, uint64_t en
   packet.integer(Packet::kStream, stream);
   packet.integer(Packet::kOwnNs, own_ns);
   to->packet(packet, entry_ns);
+  pass_over_long(to, own_ns);
 }
 
 void Recorder::notice(int severity, std::string_view text) {

@@ -57,6 +57,7 @@ void Recorder::start(Driver& driver) {
     trace::Writer::Options options;
     options.directory = chosen.trace_directory;
     options.base_name = program_name(command_line()) + "-" + std::to_string(getpid());
+    options.records_delays = true;
     if (chosen.rank >= 0) options.base_name += "-rank" + std::to_string(chosen.rank);
     std::string error;
     made = trace::Writer::create(options, &error);

@@ -31,6 +31,20 @@ TEST_CASE("a gap runs from the return of the thread's call before, Maya's own ti
   CHECK(gaps.after == std::vector<uint32_t>(5, kNone));
 }
 
+TEST_CASE("time for which a thread waited for a processor is not the program's") {
+  TraceBuilder b;
+  b.launch("a", 1);
+  b.own_ns = 300;
+  b.after(1000).launch("a", 1);
+  b.own_ns = 0;
+  b.after(4'000'000).launch("a", 1);
+  b.after(100).launch("a", 1);
+  trace::LoadedTrace trace = b.load();
+  trace.events[2].delay_ns = 3'999'000;  // of the 4 ms, 300 ns of which were Maya's
+  trace.events[3].delay_ns = 5000;       // more than passed: it cannot make a gap negative
+  CHECK(recorded_gaps(trace).gap_ns == std::vector<uint64_t>{0, 1000, 700, 0});
+}
+
 TEST_CASE("a thread that slept while another worked is woken by its last call") {
   TraceBuilder b;
   b.launch("a", 1);  // 0: thread 0
