@@ -1,8 +1,8 @@
 // Writes one process's trace: per-thread chunks inside one memory-mapped file, no third-party dependency, no locks and
-// no system calls on the hot path except when a chunk is full. Killing the process at any instant leaves a readable
-// file: of each thread at most the record in flight is lost. After fork the child writes nothing. When the file cannot
-// grow (disk full, file size limit) the program goes on unchanged, one warning line is printed, and the records lost
-// are counted.
+// no system calls on the hot path except when a chunk is full or, with records_delays, after a pause. Killing the
+// process at any instant leaves a readable file: of each thread at most the record in flight is lost. After fork the
+// child writes nothing. When the file cannot grow (disk full, file size limit) the program goes on unchanged, one
+// warning line is printed, and the records lost are counted.
 //
 // File security: O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600.
 #pragma once
