@@ -50,6 +50,44 @@ TEST_CASE("flash attention: result by its strides, log-sum-exp 3 x 5 x 200", "[e
   CHECK(memory->known(sums + kSums, kSums));
 }
 
+TEST_CASE("packed flash attention writes its result and log-sum-exp, and reads lengths and page tables", "[effects]") {
+  // FlashAttention 3 in vLLM 0.33: 3 queries of 16 heads of 64, at 2048 in parameters of 2,688 bytes.
+  const TestKernel kernel(
+      "_ZN7cutlass13device_kernelIN5flash20enable_sm90_or_laterINS1_16FlashAttnFwdSm90INS1_25CollectiveMain"
+      "loopFwdSm90ILi2EN4cute5tupleIJNS5_1CILi1EEES8_S8_EEENS6_IJNS7_ILi192EEENS7_ILi128EEENS7_ILi64EEEEEEL"
+      "i64ENS_10bfloat16_tEfNS_4arch4Sm90ELb1ELb0ELb0ELb1ELb1ELb0ELb0ELb0ELb1ELb1ELb1ELb0ELb0ESE_Li1EEENS1_"
+      "21CollectiveEpilogueFwdINS6_IJSA_SC_SB_EEES9_SE_SG_Li384ELb1ELb1ELb0ELb0ELi1EEENS1_36VarlenDynamicPe"
+      "rsistentTileSchedulerILi192ELi128ELi384ELi128ELb0ELb1ELb1ELb1ELb0ELb1EEEEEEEEEvNT_6ParamsE",
+      {{0, 2688}});
+  auto memory = make_memory();
+  constexpr uint64_t kResult = 3 * 16 * 64 * 2, kSums = 3 * 16 * 4;
+  const Address result = known_block(*memory, 2 * kResult), sums = known_block(*memory, 4096),
+                lengths = known_block(*memory, 512), pages = known_block(*memory, 4096),
+                cache = allocate(*memory, 1 << 20);
+  const auto parameters = [&](int32_t splits) {
+    Parameter made;
+    // Queries 3 x 16 x 64 and keys 16 x 8 x 64 for each page, which are no result; the page table; two length arrays.
+    made.at(0, cache + 4096).at(8, 3).at(12, 64).at(16, 16).at(20, 1).at(24, int64_t{2048}).at(32, int64_t{64});
+    made.at(104, cache).at(112, 16).at(116, 64).at(120, 8).at(124, 100).at(128, int64_t{1024}).at(136, int64_t{128});
+    made.at(408, pages).at(416, 3).at(420, 32).at(1904, lengths).at(1936, lengths + 64);
+    made.at(2048, result).at(2056, 3).at(2060, 64).at(2064, 16).at(2068, 1).at(2072, splits);
+    made.at(2080, int64_t{1024}).at(2088, int64_t{64}).at(2096, int64_t{0}).at(2104, int64_t{0});
+    made.at(2256, sums).at(2264, 3).at(2432, lengths).at(2528, cache + 8192).at(2536, lengths);
+    return made;
+  };
+  kernel.launch(*memory, {parameters(1)}, 132, 128);
+  CHECK_FALSE(memory->known(result, 1));
+  CHECK_FALSE(memory->known(result + kResult - 1, 1));
+  CHECK(memory->known(result + kResult, kResult));
+  CHECK_FALSE(memory->known(sums + kSums - 1, 1));
+  CHECK(memory->known(sums + kSums, 4096 - kSums));
+  CHECK(memory->known(lengths, 512));
+  CHECK(memory->known(pages, 4096));
+  // In parts, which another kernel adds up: not told apart, so anything may have been written.
+  kernel.launch(*memory, {parameters(4)}, 132, 128);
+  CHECK_FALSE(memory->known(lengths, 1));
+}
+
 TEST_CASE("random bools end with their result", "[effects]") {
   // The lambda: result, stride in bytes, probability.
   const TestKernel kernel(

@@ -272,6 +272,7 @@ bool decode(std::string_view opcode, Instruction* out) {
       if (word.starts_with("shared")) out->space = Space::kShared;
       if (word.starts_with("param")) out->space = Space::kParameter;
       if (word == "local") out->space = Space::kLocal;
+      if (word == "v2" || word == "v4" || word == "v8") out->elements = static_cast<uint8_t>(word[1] - '0');
       if (word == "const") out->space = Space::kConstant;
     }
     if (code == Code::kShuffle) {
@@ -294,6 +295,10 @@ bool decode(std::string_view opcode, Instruction* out) {
   // cvt.rn.bf16x2.f32 d, a, b and the like pack two values.
   if (code == Code::kConvert && (found < 2 || has(opcode, "x2") || has(opcode, "e4m3") || has(opcode, "e5m2")))
     out->code = Code::kOther;
+  // Pairs of halves, and results that are cut off at the limits of their type, are not computed.
+  const bool moves = code == Code::kMove || code == Code::kLoad || code == Code::kStore || code == Code::kAtomic ||
+                     code == Code::kSelect || code == Code::kMatrix;
+  if (!moves && (has(opcode, "f16x2") || opcode.ends_with(".sat") || has(opcode, ".sat."))) out->code = Code::kOther;
   if (code == Code::kMatrix && name != "tcgen05") decode_matrix(opcode, out);
   if (name == "bar" || name == "barrier" || name == "fence" || name == "membar" || name == "setmaxnreg" ||
       name == "griddepcontrol" || name == "nanosleep" || name == "discard" || name == "prefetch")

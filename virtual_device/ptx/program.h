@@ -109,6 +109,7 @@ struct Instruction {
   bool negated = false;        // of the predicate it runs under
   bool writes_global = false;  // of others than stores and atomics: their operands may point at what they write
   bool uncounted = false;      // no instruction of the machine: fences, marks
+  uint8_t elements = 1;        // of a vector that is loaded or stored
   int32_t predicate = -1;      // register
   uint32_t target = 0;         // of a branch: index of an instruction
   double flops = 0;            // of a matrix instruction, for all who take part together

@@ -53,6 +53,10 @@ bool Warp::run(const uint32_t (&block)[3], uint32_t warp, uint64_t* budget, Tall
     const uint32_t enabled_lanes = instruction.predicate < 0 ? lanes_ : enabled(instruction, lanes_, &unknown);
     if (instruction.code == Code::kBranch || instruction.code == Code::kReturn) {
       ++tally->instructions;
+      if (unknown != 0 && bytes_ != nullptr) {
+        bytes_->give_up();
+        return false;
+      }
       if (unknown != 0) tally->depends_on_data = true;
       if (instruction.code == Code::kReturn) {
         lanes_ &= ~enabled_lanes;
@@ -62,6 +66,7 @@ bool Warp::run(const uint32_t (&block)[3], uint32_t warp, uint64_t* budget, Tall
       continue;
     }
     // Accesses under a condition that is not known are taken to happen.
+    if (bytes_ != nullptr) doubtful_ = unknown;
     execute(instruction, enabled_lanes | unknown);
   }
 }
@@ -193,7 +198,7 @@ void Warp::write(const Operand& operand, const Vector& values, uint32_t known, u
     for (uint32_t lane = 0; lane < kLanes; ++lane)
       if ((lanes >> lane & 1) != 0) target.lanes[lane] = values.lanes[lane];
   }
-  known_[operand.index] = (known_[operand.index] & ~lanes) | (known & lanes);
+  known_[operand.index] = (known_[operand.index] & ~lanes) | (known & lanes & ~doubtful_);
   if (lanes != 0) tags_[operand.index] = tag;
 }
 
@@ -241,8 +246,10 @@ void Warp::execute(const Instruction& instruction, uint32_t lanes) {
     case Code::kFunction:
       tally_->functions += std::popcount(lanes);
       return arithmetic(instruction, lanes);
-    case Code::kOther:
     case Code::kCall:
+      if (bytes_ != nullptr && lanes != 0) bytes_->give_up();
+      return write_outputs_unknown(instruction, lanes);
+    case Code::kOther:
       return write_outputs_unknown(instruction, lanes);
     default:
       return arithmetic(instruction, lanes);
@@ -463,6 +470,7 @@ void Warp::load(const Instruction& instruction, uint32_t lanes) {
                       (instruction.space == Space::kGeneric && (tag != 0 || sample >= kGlobalFrom));
   const uint32_t width = instruction.type.bits / 8;
   if (global) touch(false, at, known, tag, width * std::max<uint32_t>(instruction.outputs, 1), lanes);
+  if (global && bytes_ != nullptr) return load_bytes(instruction, at, known, tag, lanes);
   // One number for the whole warp: a count, an offset. Whether it is known decides how often loops run.
   uint64_t number = 0;
   bool number_known = false;
@@ -490,14 +498,63 @@ void Warp::store(const Instruction& instruction, uint32_t lanes) {
     const uint64_t sample = at.lanes[std::countr_zero(lanes)];
     const bool global = instruction.space == Space::kGlobal ||
                         (instruction.space == Space::kGeneric && (tag != 0 || sample >= kGlobalFrom));
+    if (bytes_ != nullptr && instruction.space == Space::kGeneric && (lanes & ~known) != 0)
+      bytes_->store_anywhere(tag - 1);
     if (global && !is_parameter(sample)) {
       const uint32_t width = instruction.type.bits / 8;
       const uint32_t count = instruction.code == Code::kStore ? instruction.inputs - 1u : 1u;
       if (instruction.code == Code::kAtomic) touch(false, at, known, tag, width, lanes);
       touch(true, at, known, tag, width * std::max(count, 1u), lanes);
+      if (bytes_ != nullptr) store_bytes(instruction, at, known, tag, lanes);
     }
+  } else if (bytes_ != nullptr && lanes != 0) {
+    bytes_->give_up();
   }
   write_outputs_unknown(instruction, lanes);
+}
+
+void Warp::load_bytes(const Instruction& instruction, const Vector& at, uint32_t known, uint8_t tag, uint32_t lanes) {
+  const uint32_t width = instruction.type.bits / 8;
+  if (width == 0 || width > 8) return write_outputs_unknown(instruction, lanes);
+  const bool is_signed = instruction.type.kind == Kind::kSigned;
+  for (uint32_t i = 0; i < instruction.outputs; ++i) {
+    Vector result = {};
+    uint32_t loaded = 0;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      if ((lanes & known & ~doubtful_ & 1u << lane) == 0) continue;
+      uint64_t value = 0;
+      if (!bytes_->load(at.lanes[lane] + static_cast<uint64_t>(i) * width, width, tag - 1, &value)) continue;
+      // A register may be wider than what is loaded into it.
+      if (is_signed && width < 8 && (value >> (8 * width - 1) & 1) != 0) value |= UINT64_MAX << (8 * width);
+      result.lanes[lane] = value;
+      loaded |= 1u << lane;
+    }
+    write(program_.operands[instruction.first + i], result, loaded, 0, lanes);
+  }
+}
+
+// Atomic operations leave what is not known.
+void Warp::store_bytes(const Instruction& instruction, const Vector& at, uint32_t known, uint8_t tag, uint32_t lanes) {
+  const uint32_t width = instruction.type.bits / 8, parts = std::max<uint32_t>(instruction.elements, 1);
+  if (width == 0) return bytes_->give_up();
+  for (uint32_t i = 0; i < parts; ++i) {
+    Vector scratch;
+    const Input from = instruction.code == Code::kStore && width <= 8 && i + 1 < instruction.inputs
+                           ? input(instruction, i + 1, &scratch)
+                           : Input{scratch.lanes, 0, 0};
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint32_t bit = 1u << lane;
+      if ((lanes & bit) == 0) continue;
+      if ((known & bit) == 0) {
+        bytes_->store_anywhere(tag - 1);
+        continue;
+      }
+      const bool is_known = (from.known & bit) != 0 && (doubtful_ & bit) == 0;
+      const uint64_t address = at.lanes[lane] + static_cast<uint64_t>(i) * width;
+      for (uint32_t part = 0; part < width; part += 8)
+        bytes_->store(address + part, std::min(width - part, 8u), is_known ? from.lanes[lane] : 0, is_known);
+    }
+  }
 }
 
 // cp.async [shared], [global], bytes (, bytes that are read; the rest is filled with zeros)
@@ -519,6 +576,7 @@ void Warp::copy(const Instruction& instruction, uint32_t lanes) {
 // cp.async.bulk [to], [from], bytes, ...; cp.async.bulk.tensor [shared], [descriptor, {coordinates}], ... and the other
 // way, [descriptor, {coordinates}], [shared].
 void Warp::bulk_copy(const Instruction& instruction, uint32_t lanes) {
+  if (bytes_ != nullptr && instruction.writes_global && lanes != 0) bytes_->give_up();
   if (lanes == 0 || instruction.inputs < 2) return;
   const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
   const double times = std::popcount(lanes);

@@ -32,6 +32,21 @@ class Surroundings {
   virtual bool tensor_map(const void* argument, TensorMap* map) const = 0;
 };
 
+// Device memory for a kernel that is carried out for its results, not counted: bytes are read and written lane by lane.
+class Bytes {
+ public:
+  virtual ~Bytes() = default;
+  // Of 1, 2, 4 or 8 bytes: true when all are known. `argument`: ordinal of the argument that the address comes from, -1
+  // when that is not known.
+  virtual bool load(uint64_t address, uint32_t bytes, int32_t argument, uint64_t* value) = 0;
+  // known: false when the value is not, or whether it is stored at all.
+  virtual void store(uint64_t address, uint32_t bytes, uint64_t value, bool known) = 0;
+  // A store to an address that is not known.
+  virtual void store_anywhere(int32_t argument) = 0;
+  // Something was done that is not carried out: no result counts.
+  virtual void give_up() = 0;
+};
+
 // What is touched behind one pointer argument, in one direction.
 struct Footprint {
   uint64_t begin = UINT64_MAX, end = 0;  // around all known addresses
@@ -60,7 +75,10 @@ class Warp {
   // could get that they bound.
   Warp(const Program& program, const Launch& launch, const Surroundings& surroundings, uint32_t unknown_count);
 
-  // Runs a warp of a block; false when *budget (instructions) ran out.
+  // From now on results count. Branches that what is not known decides are given up.
+  void carry_out(Bytes* bytes) { bytes_ = bytes; }
+
+  // Runs a warp of a block; false when *budget (instructions) ran out, or the bytes were given up.
   bool run(const uint32_t (&block)[3], uint32_t warp, uint64_t* budget, Tally* tally);
 
  private:
@@ -93,6 +111,9 @@ class Warp {
   void shuffle(const Instruction& instruction, uint32_t lanes);
   void vote(const Instruction& instruction, uint32_t lanes);
   void load(const Instruction& instruction, uint32_t lanes);
+  void load_bytes(const Instruction& instruction, const Vector& addresses, uint32_t known, uint8_t tag, uint32_t lanes);
+  void store_bytes(const Instruction& instruction, const Vector& addresses, uint32_t known, uint8_t tag,
+                   uint32_t lanes);
   void load_parameter(const Instruction& instruction, const Vector& addresses, uint32_t lanes);
   void store(const Instruction& instruction, uint32_t lanes);
   void copy(const Instruction& instruction, uint32_t lanes);
@@ -120,6 +141,8 @@ class Warp {
   uint32_t meeting_ = UINT32_MAX;  // the next instruction at which another group waits
   std::vector<Group> waiting_;
   Tally* tally_ = nullptr;
+  Bytes* bytes_ = nullptr;
+  uint32_t doubtful_ = 0;  // lanes that may not run the instruction: with bytes_ only
 };
 
 }  // namespace maya::device::ptx

@@ -7,7 +7,14 @@
 //   flash_fwd_*: 96 heads, 112 result, 120 its parts, 128, 136, 144 strides of batch, row and head in elements, 152
 //   probabilities, 160 log-sum-exp, 168 its parts, 176 batch, 180 queries, 192 head size, 204 head size of parts, 444
 //   splits
+//
+// FlashAttention 3 (cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<...>>>, public header
+// hopper/epilogue_fwd.hpp) packs what its parts need; where the epilogue begins depends on the template. It is found by
+// what it holds: the result, then five 32-bit sizes (queries, head size, heads, batch, splits) and from 32 on the
+// strides of query, head, batch and split in elements; behind it the log-sum-exp, followed by the number of queries.
+// All other pointers are read: lengths, page tables, queries, keys and values.
 #include <algorithm>
+#include <optional>
 
 #include "virtual_device/values/effect.h"
 
@@ -82,6 +89,62 @@ class FlashAttentionEffect : public ComputedEffect {
   }
 };
 
+class PackedFlashAttentionEffect : public ComputedEffect {
+ public:
+  PackedFlashAttentionEffect(uint32_t bytes, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), bytes_(bytes) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    const auto result = find_result(launch, memory);
+    if (!result) return false;
+    const auto size = [&](uint32_t i) { return argument<int32_t>(launch, 0, *result + 8 + 4 * i); };
+    const int32_t queries = size(0), head = size(1), heads = size(2), batch = size(3);
+    const auto log_sums = find_log_sums(launch, memory, *result, queries);
+    if (!log_sums) return false;
+    const uint64_t elements = reach(queries, stride(launch, *result, 0)) + reach(heads, stride(launch, *result, 1)) +
+                              reach(batch, stride(launch, *result, 2)) + static_cast<uint64_t>(head);
+    forget(memory, argument<Address>(launch, 0, *result), elements * sizeof(uint16_t));
+    forget(memory, argument<Address>(launch, 0, *log_sums),
+           Product().times(queries).times(heads).times(batch).times(sizeof(float)).value());
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kSizes_bytes = 64;
+  static constexpr int32_t kMostHead = 512;
+
+  static int64_t stride(const Launch& launch, uint32_t at, uint32_t i) {
+    return argument<int64_t>(launch, 0, at + 32 + 8 * i);
+  }
+  static uint64_t reach(int32_t count, int64_t step) { return Product().times(count - 1).times(step).value(); }
+
+  std::optional<uint32_t> find_result(const Launch& launch, const Memory& memory) const {
+    for (uint32_t at = 0; at + kSizes_bytes <= bytes_; at += 8) {
+      if (!memory.in_device_range(argument<Address>(launch, 0, at))) continue;
+      int32_t sizes[5];
+      std::memcpy(sizes, argument_bytes(launch, 0, at + 8), sizeof sizes);
+      const auto [queries, head, heads, batch, splits] = sizes;
+      // Parts of several splits are added up by another kernel.
+      if (queries <= 0 || head <= 0 || head > kMostHead || head % 8 != 0 || heads <= 0 || batch <= 0 || splits != 1)
+        continue;
+      const int64_t row = stride(launch, at, 0), step = stride(launch, at, 1);
+      if (step >= head && row >= head && (row >= heads * step || step >= queries * row)) return at;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<uint32_t> find_log_sums(const Launch& launch, const Memory& memory, uint32_t result,
+                                        int32_t queries) const {
+    for (uint32_t at = result + kSizes_bytes; at + 16 <= bytes_; at += 8)
+      if (memory.in_device_range(argument<Address>(launch, 0, at)) && argument<int32_t>(launch, 0, at + 8) == queries)
+        return at;
+    return std::nullopt;
+  }
+
+  const uint32_t bytes_;
+};
+
 }  // namespace
 
 std::unique_ptr<Effect> make_attention_effect(const KernelInfo& kernel, const KernelName& name,
@@ -94,6 +157,9 @@ std::unique_ptr<Effect> make_attention_effect(const KernelInfo& kernel, const Ke
   }
   if (name.function.starts_with("pytorch_flash::flash_fwd_") && bytes == kFlashForward_bytes)
     return std::make_unique<FlashAttentionEffect>(make_pointer_effect(kernel, name, scalars));
+  if (name.function == "cutlass::device_kernel" && !name.template_arguments.empty() &&
+      name.template_arguments[0].find("flash::FlashAttnFwdSm90<") != std::string::npos)
+    return std::make_unique<PackedFlashAttentionEffect>(bytes, make_pointer_effect(kernel, name, scalars));
   return nullptr;
 }
 

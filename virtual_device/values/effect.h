@@ -116,6 +116,9 @@ inline void forget(Memory& memory, Address address, uint64_t bytes) {
   count_made_unknown();
 }
 
+// What a kernel may have written behind an address that it got.
+void forget_reach(const Launch& launch, Memory& memory, Address address);
+
 // The families. Each returns null when the kernel is none of its own or its
 // parameters are not laid out as expected; *scalars then is left alone.
 std::unique_ptr<Effect> make_elementwise_effect(const KernelInfo& kernel, const KernelName& name,
@@ -155,6 +158,8 @@ std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const 
                                                 std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const KernelName& name,
                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_program_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars);
 // Any kernel: what its pointers may reach.
 std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars);

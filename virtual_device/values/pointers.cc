@@ -42,23 +42,6 @@ class PointerEffect : public Effect {
   }
 
  private:
-  [[gnu::noinline]] static void forget_reach(const Launch& launch, Memory& memory, Address address) {
-    Allocation allocation;
-    if (!memory.find(address, &allocation)) return;
-    const uint64_t left = memory.bytes_to_end(address);
-    if (allocation.bytes > kSmallAllocation_bytes) {
-      memory.make_unknown(address, left);
-    } else {
-      const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] *
-                               launch.block[1] * launch.block[2];
-      const uint64_t bytes = std::min(threads, kSmallAllocation_bytes) * kWrittenPerThread_bytes;
-      const uint64_t reach =
-          std::min(left, std::max(kGranule_bytes, (bytes + kGranule_bytes - 1) / kGranule_bytes * kGranule_bytes));
-      memory.make_unknown_around_values(address, reach);
-    }
-    count_made_unknown();
-  }
-
   // Where the image shows the kernel's instructions, they tell.
   bool writes(uint32_t parameter) const {
     std::call_once(read_, [this] {
@@ -108,6 +91,23 @@ bool holds_inputs(const KernelName& name, std::string_view type) {
 }
 
 }  // namespace
+
+[[gnu::noinline]] void forget_reach(const Launch& launch, Memory& memory, Address address) {
+  Allocation allocation;
+  if (!memory.in_device_range(address) || !memory.find(address, &allocation)) return;
+  const uint64_t left = memory.bytes_to_end(address);
+  if (allocation.bytes > kSmallAllocation_bytes) {
+    memory.make_unknown(address, left);
+  } else {
+    const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] *
+                             launch.block[1] * launch.block[2];
+    const uint64_t bytes = std::min(threads, kSmallAllocation_bytes) * kWrittenPerThread_bytes;
+    const uint64_t reach =
+        std::min(left, std::max(kGranule_bytes, (bytes + kGranule_bytes - 1) / kGranule_bytes * kGranule_bytes));
+    memory.make_unknown_around_values(address, reach);
+  }
+  count_made_unknown();
+}
 
 std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars) {

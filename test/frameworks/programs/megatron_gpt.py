@@ -14,7 +14,7 @@ from megatron.core.transformer.transformer_block import TransformerBlockSubmodul
 from common import RANK, WORLD, batch, finish, options, start
 
 SEQUENCE, MICRO_BATCH, MICRO, VOCAB, STEPS = 64, 2, 4, 512, 2
-a = options(tp=1, sp=False, pp=1, vp=1, ep=1, distributed_optimizer=False, layers=4)
+a = options(tp=1, sp=False, pp=1, vp=1, ep=1, dropless=False, fused_router=False, distributed_optimizer=False, layers=4)
 device = start(a, "nccl")
 parallel_state.initialize_model_parallel(a.tp, a.pp, a.vp if a.vp > 1 else None, expert_model_parallel_size=a.ep)
 tensor_parallel.model_parallel_cuda_manual_seed(0)
@@ -34,9 +34,11 @@ moe = {}
 if a.ep > 1:
     if not hasattr(moe_utils, "te_general_gemm"):
         moe_utils.te_general_gemm = None  # 0.16.1 forgets this name where Transformer Engine is not installed
-    # Padded to capacity: sizes do not depend on what the router computes.
-    moe = dict(num_moe_experts=2 * a.ep, moe_router_topk=2, moe_token_dispatcher_type="alltoall", moe_expert_capacity_factor=1.0,
-               moe_pad_expert_input_to_capacity=True, moe_router_load_balancing_type="aux_loss", moe_aux_loss_coeff=0.01)
+    moe = dict(num_moe_experts=2 * a.ep, moe_router_topk=2, moe_token_dispatcher_type="alltoall", moe_router_load_balancing_type="aux_loss", moe_aux_loss_coeff=0.01)
+    if a.dropless:  # every expert gets what the router gives it: run with --inject routing=balanced
+        moe |= dict(moe_grouped_gemm=False, moe_router_fusion=a.fused_router)
+    else:  # padded to capacity: sizes do not depend on what the router computes
+        moe |= dict(moe_expert_capacity_factor=1.0, moe_pad_expert_input_to_capacity=True)
 config = TransformerConfig(num_layers=a.layers, hidden_size=128, num_attention_heads=4, ffn_hidden_size=512, tensor_model_parallel_size=a.tp,
                            pipeline_model_parallel_size=a.pp, virtual_pipeline_model_parallel_size=a.vp if a.vp > 1 else None, sequence_parallel=a.sp,
                            expert_model_parallel_size=a.ep, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16, hidden_dropout=0.0,

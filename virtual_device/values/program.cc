@@ -1,0 +1,396 @@
+// Small kernels whose instructions are known (virtual_device/ptx): Triton's and those of programs that hand over PTX.
+// They are carried out on what is known, warp after warp; what depends on unknown bytes becomes unknown. So counters,
+// positions and lengths that programs keep on the device go on counting (vLLM: the number of tokens of a request).
+//
+// Warps of a launch see memory as it was before it and what they stored themselves: what others store at the same time
+// may be seen or not on a device, too. Where a barrier orders them, bytes that another warp stored are unknown.
+// Kernels that only store results of floating-point arithmetic are not: nobody decides by them.
+//
+// Of what is not carried out, the stores of some blocks tell which bytes behind each pointer become unknown: what lies
+// behind them stays. Where nothing that they load decides it, that is found once for each grid and set of numbers.
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "virtual_device/ptx/warp.h"
+#include "virtual_device/values/effect.h"
+
+namespace maya::device {
+namespace {
+
+// Of one launch, in instructions of warps: some milliseconds.
+constexpr uint64_t kMostInstructions = 1 << 18;
+constexpr uint64_t kMostWarps = 1 << 13;
+// Of its first block, which shows whether anything is known at all.
+constexpr uint64_t kMostOfFirst = 1 << 14;
+constexpr uint64_t kMostOfShown = 1 << 16;
+constexpr uint64_t kMostText_bytes = 1 << 20;
+constexpr uint64_t kLine_bytes = 64;
+
+using ptx::Code;
+
+// Pinned and managed memory, which kernels reach by the address that the program has.
+bool is_host_memory(const Memory& memory, uint64_t address, uint64_t bytes) {
+  Allocation allocation;
+  if (!memory.find(address, &allocation)) return false;
+  return (allocation.kind == AllocationKind::kHost || allocation.kind == AllocationKind::kManaged ||
+          allocation.kind == AllocationKind::kRegistered) &&
+         address - allocation.base + bytes <= allocation.bytes;
+}
+
+// What memory held before the launch; false when that is not known.
+bool read_before(const Memory& memory, uint64_t address, uint32_t bytes, uint64_t* value) {
+  *value = 0;
+  if (memory.in_device_range(address))
+    return memory.maybe_known(address) && memory.known(address, bytes) &&
+           memory.read(value, address, bytes) == MemoryStatus::kOk;
+  if (!is_host_memory(memory, address, bytes)) return false;
+  std::memcpy(value, reinterpret_cast<const void*>(address), bytes);  // NOLINT: pinned memory of this process
+  return true;
+}
+
+// Bytes that the launch stores, and what may have been stored behind an argument.
+class Stored : public ptx::Bytes {
+ public:
+  Stored(const Memory& memory, bool has_barrier) : memory_(memory), has_barrier_(has_barrier) {}
+
+  void start_warp(uint32_t warp) { warp_ = warp; }
+  bool given_up() const { return given_up_; }
+  bool fruitless() const { return !lines_.empty() && !any_known_; }
+
+  bool load(uint64_t address, uint32_t bytes, int32_t argument, uint64_t* value) override {
+    if (argument >= 0 && (anywhere_ >> std::min(argument, 63) & 1) != 0) return false;
+    const auto found = lines_.find(address / kLine_bytes);
+    const uint64_t at = address % kLine_bytes;
+    if (at + bytes > kLine_bytes) return false;
+    if (found != lines_.end()) {
+      const Line& line = found->second;
+      const uint64_t mask = mask_of(at, bytes);
+      if ((line.stored & mask) != 0 && (line.warp == warp_ || has_barrier_)) {
+        if (line.warp != warp_ || (line.known & mask) != mask) return false;
+        std::memcpy(value, line.bytes + at, bytes);
+        return true;
+      }
+    }
+    return read_before(memory_, address, bytes, value);
+  }
+
+  void store(uint64_t address, uint32_t bytes, uint64_t value, bool known) override {
+    const uint64_t at = address % kLine_bytes;
+    if (at + bytes > kLine_bytes || lines_.size() * kLine_bytes > kMaximumIntegers_bytes) return give_up();
+    if (!memory_.in_device_range(address) && !is_host_memory(memory_, address, bytes)) return give_up();
+    Line& line = lines_[address / kLine_bytes];
+    const uint64_t mask = mask_of(at, bytes);
+    // Of two different warps one comes last, and nothing says which.
+    const bool other = line.stored != 0 && line.warp != warp_;
+    const bool agrees =
+        (line.stored & mask) == 0 || ((line.known & mask) == mask && std::memcmp(line.bytes + at, &value, bytes) == 0);
+    line.warp = other ? kSeveral : warp_;
+    line.stored |= mask;
+    std::memcpy(line.bytes + at, &value, bytes);
+    if (known && (!other || agrees)) {
+      line.known |= mask;
+      any_known_ = true;
+    } else {
+      line.known &= ~mask;
+    }
+  }
+
+  void store_anywhere(int32_t argument) override {
+    if (argument < 0 || argument > 63) return give_up();
+    anywhere_ |= uint64_t{1} << argument;
+  }
+
+  void give_up() override { given_up_ = true; }
+
+  void finish(const Launch& launch, Memory& memory) const {
+    for (uint32_t i = 0; i < 64 && i < launch.kernel->parameters.size(); ++i)
+      if ((anywhere_ >> i & 1) != 0 && launch.kernel->parameters[i].size == 8)
+        forget_reach(launch, memory, argument<Address>(launch, i));
+    for (const auto& [number, line] : lines_) {
+      const uint64_t known = line.known & line.stored;
+      for_runs(line.stored & ~known,
+               [&](uint64_t at, uint64_t bytes) { forget(memory, number * kLine_bytes + at, bytes); });
+      for_runs(known, [&](uint64_t at, uint64_t bytes) {
+        const Address address = number * kLine_bytes + at;
+        if (memory.in_device_range(address))
+          write_result(memory, address, line.bytes + at, bytes);
+        else
+          std::memcpy(reinterpret_cast<void*>(address), line.bytes + at, bytes);  // NOLINT: see store()
+      });
+    }
+  }
+
+ private:
+  static constexpr uint32_t kSeveral = UINT32_MAX;
+  struct Line {
+    uint64_t stored = 0, known = 0;  // one bit a byte
+    uint32_t warp = 0;
+    uint8_t bytes[kLine_bytes] = {};
+  };
+
+  static uint64_t mask_of(uint64_t at, uint64_t bytes) { return ((uint64_t{1} << bytes) - 1) << at; }
+
+  template <typename Visit>
+  static void for_runs(uint64_t mask, Visit&& visit) {
+    for (uint64_t at = 0; at < kLine_bytes; ++at) {
+      if ((mask >> at & 1) == 0) continue;
+      uint64_t end = at;
+      while (end < kLine_bytes && (mask >> end & 1) != 0) ++end;
+      visit(at, end - at);
+      at = end;
+    }
+  }
+
+  const Memory& memory_;
+  const bool has_barrier_;
+  std::map<uint64_t, Line> lines_;  // by address / kLine_bytes
+  uint32_t warp_ = 0;
+  uint64_t anywhere_ = 0;
+  bool any_known_ = false, given_up_ = false;
+};
+
+// For Warp's own questions while it counts.
+class Nothing : public ptx::Surroundings {
+ public:
+  bool read(uint64_t, uint32_t, uint64_t*) const override { return false; }
+  uint64_t bytes_to_end(uint64_t) const override { return 0; }
+  bool tensor_map(const void*, ptx::TensorMap*) const override { return false; }
+};
+
+// Looks where a launch stores, and whether what it loads has a part in that.
+class Watched : public ptx::Bytes {
+ public:
+  explicit Watched(const Memory& memory) : memory_(memory) {}
+  bool load(uint64_t address, uint32_t bytes, int32_t, uint64_t* value) override {
+    if (!read_before(memory_, address, bytes, value)) return false;
+    loaded_ = true;
+    return true;
+  }
+  void store(uint64_t, uint32_t, uint64_t, bool) override {}
+  void store_anywhere(int32_t) override { given_up_ = true; }
+  void give_up() override { given_up_ = true; }
+  bool loaded() const { return loaded_; }
+  bool given_up() const { return given_up_; }
+
+ private:
+  const Memory& memory_;
+  bool loaded_ = false, given_up_ = false;
+};
+
+// Where stores begin and end behind a pointer argument.
+struct Extent {
+  int64_t begin = 0, end = 0;
+};
+
+bool computes_reals(const ptx::Instruction& instruction) {
+  switch (instruction.code) {
+    case Code::kFunction:
+    case Code::kMatrix:
+    case Code::kOther:
+    case Code::kCall:
+      return true;
+    case Code::kMove:
+    case Code::kLoad:
+    case Code::kSelect:
+      return false;
+    default:
+      return instruction.type.kind == ptx::Kind::kFloat || instruction.from.kind == ptx::Kind::kFloat;
+  }
+}
+
+// Whether a value is stored in device memory that no floating-point arithmetic led to.
+bool stores_numbers(const ptx::Program& program) {
+  std::vector<bool> real(program.registers, false);
+  const auto operand_is_real = [&](const ptx::Operand& operand) {
+    return operand.form == ptx::Operand::kRegister && real[static_cast<size_t>(operand.index)];
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ptx::Instruction& instruction : program.instructions) {
+      const ptx::Operand* const first = program.operands.data() + instruction.first;
+      bool is_real = computes_reals(instruction);
+      for (uint32_t i = 0; i < instruction.inputs && !is_real; ++i)
+        is_real = operand_is_real(first[instruction.outputs + i]);
+      for (uint32_t i = 0; is_real && i < instruction.outputs; ++i) {
+        if (first[i].form != ptx::Operand::kRegister || operand_is_real(first[i])) continue;
+        real[static_cast<size_t>(first[i].index)] = true;
+        changed = true;
+      }
+    }
+  }
+  for (const ptx::Instruction& instruction : program.instructions) {
+    if (instruction.code != Code::kStore || instruction.space == ptx::Space::kShared ||
+        instruction.space == ptx::Space::kLocal || instruction.space == ptx::Space::kParameter)
+      continue;
+    for (uint32_t i = 1; i < instruction.inputs && i <= instruction.elements; ++i)
+      if (!operand_is_real(program.operands[instruction.first + instruction.outputs + i])) return true;
+  }
+  return false;
+}
+
+class ProgramEffect : public ComputedEffect {
+ public:
+  ProgramEffect(const KernelInfo& kernel, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), name_(kernel.name), text_(kernel.ptx) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    std::call_once(once_, [this] { read(); });
+    if (program_ == nullptr || !anything_known(launch, memory)) return false;
+    return (stores_numbers_ && compute(launch, memory)) || forget_stores(launch, memory);
+  }
+
+ private:
+  static constexpr uint32_t kShownBlocks = 8;
+  static constexpr size_t kMostShapes = 64;
+
+  static void place_of(const Launch& launch, uint64_t index, uint32_t (&block)[3]) {
+    block[0] = static_cast<uint32_t>(index % launch.grid[0]);
+    block[1] = static_cast<uint32_t>(index / launch.grid[0] % launch.grid[1]);
+    block[2] = static_cast<uint32_t>(index / launch.grid[0] / launch.grid[1]);
+  }
+
+  // Everything that decides where a launch stores, but for the pointers.
+  static std::vector<uint64_t> shape_of(const Launch& launch, const Memory& memory) {
+    std::vector<uint64_t> shape(launch.grid, launch.grid + 3);
+    shape.insert(shape.end(), launch.block, launch.block + 3);
+    for (uint32_t i = 0; i < launch.kernel->parameters.size(); ++i) {
+      uint64_t word = 0;
+      for (uint32_t at = 0; at < launch.kernel->parameters[i].size; at += 8) {
+        word = 0;
+        std::memcpy(&word, argument_bytes(launch, i, at), std::min(launch.kernel->parameters[i].size - at, 8u));
+        shape.push_back(memory.in_device_range(word) ? UINT64_MAX : word);
+      }
+    }
+    return shape;
+  }
+
+  // By parameter; empty when it is not known where the launch stores. Looks at the first, the last and some blocks
+  // between. *depends: other data in memory would lead elsewhere.
+  std::vector<Extent> find_extents(const Launch& launch, const Memory& memory, bool* depends) const {
+    const uint64_t blocks = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
+    const Nothing nothing;
+    Watched watched(memory);
+    ptx::Warp warp(*program_, launch, nothing, 0);
+    warp.carry_out(&watched);
+    ptx::Tally tally;
+    uint64_t budget = kMostOfShown;
+    const uint64_t shown = std::min<uint64_t>(blocks, kShownBlocks);
+    for (uint64_t i = 0; i < shown; ++i) {
+      uint32_t block[3];
+      place_of(launch, shown == 1 ? 0 : i * (blocks - 1) / (shown - 1), block);
+      for (uint32_t w = 0; w < (threads + ptx::kLanes - 1) / ptx::kLanes; ++w)
+        if (!warp.run(block, w, &budget, &tally) || watched.given_up()) return {};
+    }
+    *depends = watched.loaded();
+    std::vector<Extent> extents(launch.kernel->parameters.size());
+    for (size_t i = 0; i < tally.writes.size(); ++i) {
+      const ptx::Footprint& footprint = tally.writes[i];
+      if (footprint.bytes == 0) continue;
+      if (i == 0 || i > extents.size() || footprint.unknown_bytes > 0 || launch.kernel->parameters[i - 1].size != 8)
+        return {};
+      // Further than its allocation: a pointer that was made in another way than by counting on from this one.
+      const auto base = argument<Address>(launch, static_cast<uint32_t>(i - 1));
+      Allocation allocation;
+      if (!memory.in_device_range(base) || !memory.find(base, &allocation) || footprint.begin < allocation.base ||
+          footprint.end > allocation.base + allocation.bytes)
+        return {};
+      extents[i - 1] = {static_cast<int64_t>(footprint.begin - base), static_cast<int64_t>(footprint.end - base)};
+    }
+    return extents;
+  }
+
+  bool forget_stores(const Launch& launch, Memory& memory) const {
+    const std::vector<uint64_t> shape = shape_of(launch, memory);
+    std::vector<Extent> extents;
+    bool found = false;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      const auto at = extents_.find(shape);
+      found = at != extents_.end();
+      if (found) extents = at->second;
+    }
+    if (!found) {
+      bool depends = false;
+      extents = find_extents(launch, memory, &depends);
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!depends && extents_.size() < kMostShapes) extents_.emplace(shape, extents);
+    }
+    if (extents.empty()) return false;
+    for (uint32_t i = 0; i < extents.size(); ++i)
+      if (extents[i].end > extents[i].begin)
+        forget(memory, argument<Address>(launch, i) + static_cast<uint64_t>(extents[i].begin),
+               static_cast<uint64_t>(extents[i].end - extents[i].begin));
+    return true;
+  }
+
+  bool compute(const Launch& launch, Memory& memory) const {
+    const uint64_t blocks = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
+    const uint64_t warps = (threads + ptx::kLanes - 1) / ptx::kLanes;
+    if (blocks == 0 || warps == 0 || blocks > kMostWarps / warps) return false;
+    const Nothing nothing;
+    Stored stored(memory, has_barrier_);
+    ptx::Warp warp(*program_, launch, nothing, 0);
+    warp.carry_out(&stored);
+    ptx::Tally tally;
+    uint64_t budget = kMostOfFirst;
+    for (uint64_t i = 0; i < blocks; ++i) {
+      uint32_t block[3];
+      place_of(launch, i, block);
+      for (uint32_t w = 0; w < warps; ++w) {
+        stored.start_warp(static_cast<uint32_t>(i * warps + w));
+        if (!warp.run(block, w, &budget, &tally) || stored.given_up()) return false;
+      }
+      if (i != 0) continue;
+      if (stored.fruitless()) return false;
+      budget += kMostInstructions - kMostOfFirst;
+    }
+    stored.finish(launch, memory);
+    count_computed();
+    return true;
+  }
+
+  void read() const {
+    // What stores without a store instruction.
+    for (const char* word : {"multimem.", "tensormap.", "discard.", "wmma.store", "sust.", "st.bulk", "st.async"})
+      if (text_->find(word) != std::string::npos) return;
+    auto program = ptx::read_program(*text_, name_);
+    if (program == nullptr) return;
+    stores_numbers_ = stores_numbers(*program);
+    has_barrier_ = text_->find("bar.sync") != std::string::npos || text_->find("barrier.") != std::string::npos ||
+                   text_->find("mbarrier") != std::string::npos;
+    program_ = std::move(program);
+  }
+
+  static bool anything_known(const Launch& launch, const Memory& memory) {
+    for (uint32_t i = 0; i < launch.kernel->parameters.size(); ++i) {
+      if (launch.kernel->parameters[i].size != 8) continue;
+      const auto address = argument<Address>(launch, i);
+      if (address != 0 &&
+          (memory.in_device_range(address) ? memory.maybe_known(address) : is_host_memory(memory, address, 1)))
+        return true;
+    }
+    return false;
+  }
+
+  const std::string name_;
+  const std::shared_ptr<const std::string> text_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<const ptx::Program> program_;
+  mutable bool has_barrier_ = false, stores_numbers_ = false;
+  mutable std::mutex mutex_;
+  mutable std::map<std::vector<uint64_t>, std::vector<Extent>> extents_;  // by shape_of()
+};
+
+}  // namespace
+
+std::unique_ptr<Effect> make_program_effect(const KernelInfo& kernel, const KernelName& name,
+                                            std::vector<ScalarSlot>* scalars) {
+  if (kernel.ptx == nullptr || kernel.ptx->size() > kMostText_bytes) return nullptr;
+  return std::make_unique<ProgramEffect>(kernel, make_pointer_effect(kernel, name, scalars));
+}
+
+}  // namespace maya::device
