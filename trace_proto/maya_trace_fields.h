@@ -47,7 +47,8 @@ struct KernelDescriptor {
 };
 struct KernelWork {
   static constexpr uint32_t kReadBytes = 1, kWrittenBytes = 2, kRequestedBytes = 3, kInstructions = 4, kFunctions = 5,
-                            kFirstFlops = 6, kUncertainty = 11;
+                            kHalfFlops = 6, kTf32Flops = 7, kEightBitFlops = 8, kFourBitFlops = 9, kDoubleFlops = 10,
+                            kUncertainty = 11;
 };
 struct LaunchConfiguration {
   static constexpr uint32_t kId = 1, kKernel = 2, kGridX = 3, kGridY = 4, kGridZ = 5, kBlockX = 6, kBlockY = 7,

@@ -354,7 +354,7 @@ uint32_t Recorder::launch_configuration(uint32_t kernel, const device::Launch& l
     counted.number(W::kInstructions, work->instructions);
     counted.number(W::kFunctions, work->functions);
     for (int i = 0; i < device::kMatrixTypes; ++i)
-      counted.number(W::kFirstFlops + static_cast<uint32_t>(i), work->flops[i]);
+      counted.number(W::kHalfFlops + static_cast<uint32_t>(i), work->flops[i]);
     counted.number(W::kUncertainty, work->uncertainty);
     body.message(F::kWork, counted);
   });

@@ -30,21 +30,11 @@ def group_norm(size):
     return module, [torch.randn(128, size, 512, device="cuda", requires_grad=True)]
 
 
-def cross_entropy(size):
-    from liger_kernel.transformers.cross_entropy import LigerCrossEntropyLoss
-
-    target = torch.randint(size, (8 * 2048,)).cuda()
-    logits = torch.randn(8 * 2048, size, device="cuda", requires_grad=True)
-    return lambda x: LigerCrossEntropyLoss()(x, target), [logits]
-
-
 def jsd(size, rows=4 * 2048):
     from liger_kernel.transformers.jsd import LigerJSD
 
-    x = torch.randn(rows, size, device="cuda", requires_grad=True)
     target = torch.randn(rows, size, device="cuda")
-    log_x, log_target = x, target
-    return lambda x: LigerJSD()(x, log_target), [log_x]
+    return lambda x: LigerJSD()(x, target), [torch.randn(rows, size, device="cuda", requires_grad=True)]
 
 
 def kl_div(size):
@@ -61,14 +51,14 @@ def tvd(size):
     return lambda x: LigerTVDLoss(reduction="batchmean")(x, target), [torch.randn(8 * 2048, size, device="cuda", requires_grad=True)]
 
 
-OPERATIONS = {"rms_norm": rms_norm, "layer_norm": layer_norm, "group_norm": group_norm, "cross_entropy": cross_entropy, "jsd": jsd, "kl_div": kl_div,
+OPERATIONS = {"rms_norm": rms_norm, "layer_norm": layer_norm, "group_norm": group_norm, "jsd": jsd, "kl_div": kl_div,
               "tvd": tvd}
 
 
 def time_ms(run):
     filler = torch.empty(64 << 20, dtype=torch.int32, device="cuda")
     times = []
-    for _ in range(3):
+    for _ in range(7):
         for _ in range(400):
             filler.zero_()
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -77,7 +67,7 @@ def time_ms(run):
         end.record()
         torch.cuda.synchronize()
         times.append(start.elapsed_time(end))
-    return sorted(times)[1]
+    return min(times)  # the device always takes the same; a host that falls behind adds to it
 
 
 def main():
