@@ -6,6 +6,8 @@
 
 namespace maya::device {
 
+std::atomic<uint64_t> large_computation_count{0};
+
 struct KernelBehavior {
   std::unique_ptr<Effect> effect;  // never null
   std::vector<ScalarSlot> scalars;
@@ -15,7 +17,6 @@ namespace {
 
 std::atomic<uint64_t> computed{0};
 std::atomic<uint64_t> made_unknown{0};
-std::atomic<uint64_t> large_count{0};
 std::atomic<uint64_t> large_bytes{0};
 std::atomic<bool> balanced_routing{false};
 std::atomic<void (*)(const RoutingCall&)> routing_observer{nullptr};
@@ -47,10 +48,9 @@ bool may_compute_integers(uint64_t bytes) {
     large_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }
-  large_count.fetch_add(1, std::memory_order_relaxed);
+  large_computation_count.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
-uint64_t large_computations() { return large_count.load(std::memory_order_relaxed); }
 
 bool routing_is_balanced() { return balanced_routing.load(std::memory_order_relaxed); }
 void report_unknown_routing(const RoutingCall& call) {

@@ -4,6 +4,7 @@
 // and checked parameter layout; on any doubt: unknown.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -61,7 +62,8 @@ struct EffectCounters {
   uint64_t large = 0;  // of those computed, with more than a megabyte: these take milliseconds
 };
 EffectCounters effect_counters();
-// The last of them alone: a load.
-uint64_t large_computations();
+// The last of them alone. Inline, since every launch reads it.
+extern std::atomic<uint64_t> large_computation_count;
+inline uint64_t large_computations() { return large_computation_count.load(std::memory_order_relaxed); }
 
 }  // namespace maya::device
