@@ -48,9 +48,10 @@ bool may_compute_integers(uint64_t bytes) {
     large_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }
-  large_computation_count.fetch_add(1, std::memory_order_relaxed);
+  count_long();
   return true;
 }
+void count_long() { large_computation_count.fetch_add(1, std::memory_order_relaxed); }
 
 bool routing_is_balanced() { return balanced_routing.load(std::memory_order_relaxed); }
 void report_unknown_routing(const RoutingCall& call) {

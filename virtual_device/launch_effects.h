@@ -59,7 +59,7 @@ void set_routing(Routing routing, void (*observe)(const RoutingCall&));
 struct EffectCounters {
   uint64_t computed = 0;
   uint64_t made_unknown = 0;
-  uint64_t large = 0;  // of those computed, with more than a megabyte: these take milliseconds
+  uint64_t large = 0;  // that may have taken milliseconds
 };
 EffectCounters effect_counters();
 // The last of them alone. Inline, since every launch reads it.

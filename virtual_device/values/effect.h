@@ -27,6 +27,8 @@ inline constexpr uint64_t kMaximumLarge_bytes = 320 << 20;
 inline constexpr uint64_t kMaximumLargeSum_bytes = 4ull << 30;
 // Whether integers or truth values of so many bytes are computed. Counts them when they are large.
 bool may_compute_integers(uint64_t bytes);
+// What follows may take milliseconds: the launch notes it as time of our own.
+void count_long();
 
 class Effect {
  public:

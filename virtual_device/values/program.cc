@@ -313,6 +313,7 @@ class ProgramEffect : public ComputedEffect {
       if (found) extents = at->second;
     }
     if (!found) {
+      count_long();
       bool depends = false;
       extents = find_extents(launch, memory, &depends);
       std::lock_guard<std::mutex> lock(mutex_);
@@ -331,6 +332,7 @@ class ProgramEffect : public ComputedEffect {
     const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
     const uint64_t warps = (threads + ptx::kLanes - 1) / ptx::kLanes;
     if (blocks == 0 || warps == 0 || blocks > kMostWarps / warps) return false;
+    count_long();
     const Nothing nothing;
     Stored stored(memory, has_barrier_);
     ptx::Warp warp(*program_, launch, nothing, 0);
