@@ -78,7 +78,7 @@ inline constexpr const char* kPtx = R"(
 .address_size 64
 .visible .entry nothing() { ret; }
 .visible .entry scale(.param .u64 scale_param_0, .param .u32 scale_param_1)
-{ .reg .b32 %r<2>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [scale_param_0]; ld.global.b32 %r1, [%rd1]; st.global.b32 [%rd1], %r1; ret; }
+{ .reg .b32 %r<2>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [scale_param_0]; mov.u32 %r1, %clock; st.global.b32 [%rd1], %r1; ret; }
 .visible .entry small() .maxntid 64, 1, 1 { ret; }
 )";
 

@@ -70,7 +70,7 @@ inline const std::string kPtx =
     ".visible .global .attribute(.managed) .align 8 .b8 shared_value[32];\n"
     ".visible .entry plain(.param .u64 plain_param_0, .param .u32 plain_param_1)\n{\n .reg .b64 %rd<2>;\n ld.param.u64 "
     "%rd1, [plain_param_0];\n"
-    " st.global.b32 [%rd1], 0;\n ret;\n}\n"
+    " .reg .b32 %r<2>;\n mov.u32 %r1, %clock;\n st.global.b32 [%rd1], %r1;\n ret;\n}\n"
     ".visible .entry bounded(.param .u64 bounded_param_0)\n.maxntid 256, 1, 1\n{\n ret;\n}\n";
 
 }  // namespace test

@@ -44,7 +44,7 @@ class PointerEffect : public Effect {
  private:
   // Where the image shows the kernel's instructions, they tell.
   bool writes(uint32_t parameter) const {
-    std::call_once(read_, [this] {
+    read_.run([this] {
       const auto program = ptx::read_program(*ptx_, name_);
       written_ =
           program == nullptr ? std::vector<bool>(parameters_, true) : ptx::written_parameters(*program, parameters_);
@@ -56,7 +56,7 @@ class PointerEffect : public Effect {
   const std::string name_;
   const std::shared_ptr<const std::string> ptx_;
   const uint32_t parameters_;
-  mutable std::once_flag read_;
+  mutable Once read_;
   mutable std::vector<bool> written_;  // by parameter
 };
 

@@ -236,7 +236,7 @@ class ProgramEffect : public ComputedEffect {
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
-    std::call_once(once_, [this] { read(); });
+    once_.run([this] { read(); });
     if (program_ == nullptr || !anything_known(launch, memory)) return false;
     return (stores_numbers_ && compute(launch, memory)) || forget_stores(launch, memory);
   }
@@ -380,7 +380,7 @@ class ProgramEffect : public ComputedEffect {
 
   const std::string name_;
   const std::shared_ptr<const std::string> text_;
-  mutable std::once_flag once_;
+  mutable Once once_;
   mutable std::unique_ptr<const ptx::Program> program_;
   mutable bool has_barrier_ = false, stores_numbers_ = false;
   mutable std::mutex mutex_;
