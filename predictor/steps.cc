@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -51,13 +52,27 @@ std::vector<bool> tuning_events(const trace::LoadedTrace& trace, const CostTable
   return tuning;
 }
 
-// Events with device work on the stream that has most of it, in trace order, without the compiler's tuning.
-std::vector<uint32_t> main_stream_work(const trace::LoadedTrace& trace, const CostTable& costs) {
+struct Marked {
+  uint32_t begin;
+  uint32_t end;
+};
+
+// Events with device work on the main stream, in trace order, without the compiler's tuning. The main stream has work
+// in most of the marked steps, and of such streams most work: what a compiler tries out in the first step, and steps
+// before a graph takes over, are on another one.
+std::vector<uint32_t> main_stream_work(const trace::LoadedTrace& trace, const CostTable& costs,
+                                       const std::vector<Marked>& marks) {
   const std::vector<bool> tuning = tuning_events(trace, costs);
   const auto counts_as_work = [&](size_t i) { return costs.of_event[i] != kNone && !tuning[i]; };
-  std::map<uint32_t, size_t> counts;
+  std::map<uint32_t, std::pair<size_t, size_t>> counts;  // by stream: marked steps, events
   for (size_t i = 0; i < trace.events.size(); ++i)
-    if (counts_as_work(i)) ++counts[trace.events[i].stream];
+    if (counts_as_work(i)) ++counts[trace.events[i].stream].second;
+  for (const Marked& mark : marks) {
+    std::set<uint32_t> active;
+    for (uint32_t i = mark.begin; i < mark.end && i < trace.events.size(); ++i)
+      if (counts_as_work(i)) active.insert(trace.events[i].stream);
+    for (const uint32_t stream : active) ++counts[stream].first;
+  }
   std::vector<uint32_t> work;
   if (counts.empty()) return work;
   const uint32_t main_stream = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
@@ -84,11 +99,6 @@ std::string step_name(std::string_view text) {
   static constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
   return std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords) ? std::string() : name;
 }
-
-struct Marked {
-  uint32_t begin;
-  uint32_t end;
-};
 
 // Ranges with the name of a step, by (name, thread), in order of their begin.
 std::vector<Marked> marked_steps(const trace::LoadedTrace& trace) {
@@ -253,10 +263,10 @@ const char* found_by_name(FoundBy found_by) {
 }
 
 Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
-  const std::vector<uint32_t> work = main_stream_work(trace, costs);
+  const std::vector<Marked> marks = marked_steps(trace);
+  const std::vector<uint32_t> work = main_stream_work(trace, costs, marks);
   if (work.empty()) return {};
   Steps steps;
-  const std::vector<Marked> marks = marked_steps(trace);
   if (marks.size() >= 2) steps = from_marks(marks, costs, work);
   if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work, repetition_of_whole(costs, work));
   if (steps.steps.size() < 2)

@@ -96,6 +96,24 @@ TEST_CASE("ranges that mark steps win over repetition") {
   }
 }
 
+TEST_CASE("what a compiler tries out in the first marked step does not hide the others, which run on another stream") {
+  // As torch.compile in mode reduce-overhead: candidates are timed on one stream, graphs replay on another.
+  TraceBuilder builder;
+  builder.describe_stream(7, 1);
+  for (int step = 0; step < 6; ++step) {
+    builder.stream = 0;
+    builder.after(10).range(proto::RangeMark::PUSH, "step");
+    if (step == 0)
+      for (int i = 0; i < 500; ++i) builder.after(1000).launch("candidate", 100);
+    builder.stream = step == 0 ? 0 : 7;
+    for (int i = 0; i < 20; ++i) builder.after(1000).launch("kernel_" + std::to_string(i), 100);
+    builder.after(10).range(proto::RangeMark::POP, "");
+  }
+  const Steps steps = steps_of(builder);
+  CHECK(steps.found_by == FoundBy::kNvtx);
+  CHECK(steps.steps.size() == 5);  // the first has no work on the stream of the others
+}
+
 TEST_CASE("ranges that are no steps are not taken for them") {
   TraceBuilder builder;
   for (int step = 0; step < 4; ++step)
