@@ -46,38 +46,37 @@ bool Buffers::request(Buffer* made) noexcept {
   return false;
 }
 
+bool Buffers::append(const void* record, size_t bytes, uint64_t complete_ns) noexcept {
+  if (active_.data == nullptr || !active_.has_room_for(bytes)) return false;
+  std::memcpy(active_.data + active_.used, record, bytes);
+  active_.used += bytes;
+  ++active_.records;
+  active_.complete_ns = std::max(active_.complete_ns, complete_ns);
+  return true;
+}
+
 void Buffers::add_bytes(const void* record, size_t bytes, uint64_t complete_ns) noexcept {
-  for (bool fresh = false;;) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (active_.data != nullptr && active_.has_room_for(bytes)) {
-        std::memcpy(active_.data + active_.used, record, bytes);
-        active_.used += bytes;
-        ++active_.records;
-        active_.complete_ns = std::max(active_.complete_ns, complete_ns);
-        return;
-      }
-      // A new buffer in which not even one record has room is of no use.
-      if (fresh) {
-        ++dropped_;
-        return;
-      }
-    }
-    Buffer made;
-    const bool got_one = request(&made);
+  {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!got_one) {
-      ++dropped_;
-      return;
-    }
-    try {
-      if (active_.data != nullptr) full_.push_back(active_);
-    } catch (const std::bad_alloc&) {
-      dropped_ += active_.records;
-    }
-    active_ = made;
-    fresh = true;
+    if (append(record, bytes, complete_ns)) return;
   }
+  // Asked for without the lock: it is the profiler's code. Threads that find the buffer full at the same time bring one
+  // each, and put their record into their own before anybody else can fill it.
+  Buffer made;
+  const bool got_one = request(&made);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!got_one) {
+    ++dropped_;
+    return;
+  }
+  try {
+    if (active_.data != nullptr) full_.push_back(active_);
+  } catch (const std::bad_alloc&) {
+    dropped_ += active_.records;
+  }
+  active_ = made;
+  // A new buffer in which not even one record has room is of no use.
+  if (!append(record, bytes, complete_ns)) ++dropped_;
 }
 
 void Buffers::deliver(Buffer& buffer) noexcept {

@@ -52,6 +52,8 @@ class Buffers {
 
   Buffers() = default;
   void add_bytes(const void* record, size_t bytes, uint64_t complete_ns) noexcept;
+  // Under the lock. False when the active buffer has no room.
+  bool append(const void* record, size_t bytes, uint64_t complete_ns) noexcept;
   bool request(Buffer* made) noexcept;
   void deliver(Buffer& buffer) noexcept;
 

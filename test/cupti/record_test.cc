@@ -84,7 +84,9 @@ TEST_CASE("Walking a buffer") {
 
 TEST_CASE("Eight threads lose nothing") {
   launch();
-  Profile profile({kKernel, CUPTI_ACTIVITY_KIND_DRIVER}, 4096);
+  // Buffers of a few records, so that many threads find one full at the same time.
+  const size_t buffer_bytes = GENERATE(512, 4096);
+  Profile profile({kKernel, CUPTI_ACTIVITY_KIND_DRIVER}, buffer_bytes);
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([] {
