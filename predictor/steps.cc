@@ -263,11 +263,12 @@ const char* found_by_name(FoundBy found_by) {
 }
 
 Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
-  const std::vector<Marked> marks = marked_steps(trace);
+  std::vector<Marked> marks = marked_steps(trace);
+  if (marks.size() < 2) marks.clear();  // one marked step tells nothing about others
   const std::vector<uint32_t> work = main_stream_work(trace, costs, marks);
   if (work.empty()) return {};
   Steps steps;
-  if (marks.size() >= 2) steps = from_marks(marks, costs, work);
+  if (!marks.empty()) steps = from_marks(marks, costs, work);
   if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work, repetition_of_whole(costs, work));
   if (steps.steps.size() < 2)
     steps = from_repetition(trace, costs, work, closing_repetition(tokens_of(costs, work, true)));

@@ -114,6 +114,20 @@ TEST_CASE("what a compiler tries out in the first marked step does not hide the 
   CHECK(steps.steps.size() == 5);  // the first has no work on the stream of the others
 }
 
+TEST_CASE("one marked step decides nothing: the stream with most work shows the steps") {
+  TraceBuilder builder;
+  builder.describe_stream(7, 1);
+  builder.range(proto::RangeMark::PUSH, "step");
+  builder.after(1000).launch("alone", 100);
+  builder.range(proto::RangeMark::POP, "");
+  builder.stream = 7;
+  for (int step = 0; step < 6; ++step)
+    for (int i = 0; i < 20; ++i) builder.after(1000).launch("kernel_" + std::to_string(i), 100);
+  const Steps steps = steps_of(builder);
+  CHECK(steps.found_by == FoundBy::kRepetition);
+  CHECK(steps.steps.size() == 6);
+}
+
 TEST_CASE("ranges that are no steps are not taken for them") {
   TraceBuilder builder;
   for (int step = 0; step < 4; ++step)
