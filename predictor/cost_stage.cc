@@ -24,13 +24,8 @@ uint32_t grid_width_permille(const uint32_t grid[3], const device::DeviceProfile
 
 // Blocks of the grid over those that are resident at once.
 double waves_of(const LaunchView& view, const device::DeviceProfile& target) {
-  device::BlockNeeds needs;
-  const uint64_t threads = uint64_t{view.block[0]} * view.block[1] * view.block[2];
-  needs.threads = static_cast<uint32_t>(std::clamp<uint64_t>(threads, 1, target.threads_per_block));
-  needs.registers = view.registers;
-  needs.static_shared_bytes = view.static_shared_bytes;
-  needs.dynamic_shared_bytes = view.dynamic_shared_bytes;
-  needs.max_dynamic_shared_bytes = static_cast<int32_t>(std::min<uint32_t>(view.dynamic_shared_bytes, 1u << 30));
+  device::BlockNeeds needs = block_needs(view);
+  needs.threads = std::min<uint32_t>(needs.threads, target.threads_per_block);
   const double resident = static_cast<double>(device::active_blocks(target, needs)) * target.multiprocessors;
   const double blocks = static_cast<double>(view.grid[0]) * view.grid[1] * view.grid[2];
   return resident > 0 ? blocks / resident : 0;

@@ -8,6 +8,10 @@
 
 namespace maya::device {
 
+namespace ptx {
+class Source;
+}
+
 struct KernelParameter {
   uint32_t offset = 0;
   uint32_t size = 0;
@@ -27,8 +31,8 @@ struct KernelInfo {
   uint32_t architecture = 0;  // 90 for sm_90
   uint32_t ptx_version = 0;
   bool layout_known = false;  // parameters came from the image
-  // PTX text that the image carries, shared by its kernels; null without.
-  std::shared_ptr<const std::string> ptx;
+  // Its instructions, where the image shows them; null otherwise.
+  std::shared_ptr<const ptx::Source> ptx;
 };
 
 // A kernel launch with its argument values. `arguments[i]` points at the i-th parameter's bytes (CUDA's kernelParams

@@ -29,12 +29,9 @@ class AtLaunch : public device::ptx::Surroundings {
 
 std::optional<device::KernelWork> counted_work(Driver& driver, Kernel& kernel, const device::Launch& launch) {
   if (kernel.info.ptx == nullptr) return std::nullopt;
-  if (!kernel.program_read) {
-    kernel.program_read = true;
-    kernel.program = device::ptx::read_program(*kernel.info.ptx, kernel.info.name);
-  }
-  if (kernel.program == nullptr) return std::nullopt;
-  return device::ptx::count_work(*kernel.program, launch, AtLaunch(driver.memory()));
+  const device::ptx::Program* const program = kernel.info.ptx->program();
+  if (program == nullptr) return std::nullopt;
+  return device::ptx::count_work(*program, launch, AtLaunch(driver.memory()));
 }
 
 }  // namespace maya::cuda

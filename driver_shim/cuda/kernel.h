@@ -16,7 +16,6 @@
 #include "virtual_device/kernel.h"
 #include "virtual_device/launch_effects.h"
 #include "virtual_device/occupancy.h"
-#include "virtual_device/ptx/program.h"
 
 namespace maya::cuda {
 
@@ -48,10 +47,6 @@ struct Kernel {
   std::atomic<int32_t> non_portable_cluster_allowed{0};
   std::atomic<int32_t> cluster_scheduling_policy{0};
   std::atomic<int32_t> cache_preference{0};  // CUfunc_cache
-
-  // Its instructions, read at the first launch; null when the image does not show them. Under launch.cc's lock.
-  std::unique_ptr<const device::ptx::Program> program;
-  bool program_read = false;
 
   // Devices, one bit each, whose memory holds the kernel's code.
   std::atomic<uint64_t> loaded_devices{0};

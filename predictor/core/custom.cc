@@ -66,11 +66,7 @@ Work custom_work(const LaunchContext& context) {
   CountedLaunch launch;
   launch.work = counted;
   launch.blocks = context.blocks();
-  launch.needs.threads = static_cast<uint32_t>(context.threads_per_block());
-  launch.needs.registers = context.launch.registers;
-  launch.needs.static_shared_bytes = context.launch.static_shared_bytes;
-  launch.needs.dynamic_shared_bytes = context.launch.dynamic_shared_bytes;
-  launch.needs.max_dynamic_shared_bytes = INT32_MAX;
+  launch.needs = block_needs(context.launch);
   work.counted = launch;
   return work;
 }

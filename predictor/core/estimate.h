@@ -65,6 +65,9 @@ struct Work {
   std::optional<CountedLaunch> counted;  // of Family::kCustom
 };
 
+// What decides how many of its blocks are resident at once.
+device::BlockNeeds block_needs(const LaunchView& launch);
+
 Work work_of(const OperationRecord& operation);
 // `demangled` may be empty: then it is computed. Unknown kernels get Family::kUnknown and work bounded by their grid.
 Work work_of(const LaunchView& launch, std::string_view demangled = {});

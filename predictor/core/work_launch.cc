@@ -1,5 +1,6 @@
 // Work of kernels that frameworks bring themselves: from name, grid, block and the scalar arguments that were recorded.
 #include <algorithm>
+#include <utility>
 
 #include "predictor/core/launch_context.h"
 #include "predictor/core/work_passes.h"
@@ -103,6 +104,17 @@ bool tile_in(std::string_view text, int64_t least, int64_t most, int64_t* first,
 
 }  // namespace model
 
+device::BlockNeeds block_needs(const LaunchView& launch) {
+  device::BlockNeeds needs;
+  const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  needs.threads = static_cast<uint32_t>(std::clamp<uint64_t>(threads, 1, UINT32_MAX));
+  needs.registers = launch.registers;
+  needs.static_shared_bytes = launch.static_shared_bytes;
+  needs.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+  needs.max_dynamic_shared_bytes = INT32_MAX;
+  return needs;
+}
+
 Work work_of(const LaunchView& launch, std::string_view demangled) {
   std::string own;
   if (demangled.empty()) {
@@ -127,19 +139,22 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
                                                                           model::matrix_work,
                                                                           model::collective_kernel_work,
                                                                           model::library_work};
+  // Arguments may be anything, also negative.
+  const auto sane = [](Work work) {
+    work.flops = std::max(work.flops, 0.0);
+    work.read_bytes = std::max(work.read_bytes, 0.0);
+    work.written_bytes = std::max(work.written_bytes, 0.0);
+    return work;
+  };
+  // Counts know more than names do: only operations that measurements are tied to keep their own.
+  if (launch.counted != nullptr) {
+    Work work;
+    return model::triton_work(context, &work) ? sane(std::move(work)) : model::custom_work(context);
+  }
   for (auto* recognise : kRecognisers) {
     Work work;
-    if (recognise(context, &work)) {
-      // Counts know more than names do: only operations that measurements are tied to keep their own.
-      if (launch.counted != nullptr && recognise != model::triton_work) break;
-      // Arguments may be anything, also negative.
-      work.flops = std::max(work.flops, 0.0);
-      work.read_bytes = std::max(work.read_bytes, 0.0);
-      work.written_bytes = std::max(work.written_bytes, 0.0);
-      return work;
-    }
+    if (recognise(context, &work)) return sane(std::move(work));
   }
-  if (launch.counted != nullptr) return model::custom_work(context);
   // Nothing known but the grid: every thread is taken to read 32 bytes and to write 32, two vector accesses each way:
   // the median of hand-written kernels in public profiler traces lies between that and four.
   constexpr double kThread_bytes = 32;

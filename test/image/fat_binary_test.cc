@@ -26,7 +26,7 @@ uint32_t chosen(const std::vector<EntryText>& texts, uint32_t device) {
 }
 
 EntryText cubin(uint32_t architecture, uint64_t flags = kPlain) { return {2, architecture, flags, {1, 2, 3}}; }
-EntryText ptx(uint32_t architecture, uint64_t flags = kPlain) {
+EntryText ptx_text(uint32_t architecture, uint64_t flags = kPlain) {
   return {1, architecture, flags, text_bytes(".version 9.0")};
 }
 
@@ -40,19 +40,19 @@ TEST_CASE("the image of a device is chosen as the programming guide says", "[ima
   CHECK(chosen({cubin(86)}, 80) == 0);
   CHECK(chosen({cubin(80)}, 90) == 0);
   // "PTX compatibility": PTX runs on any later device.
-  CHECK(chosen({cubin(80), ptx(80)}, 90) == 1080);
-  CHECK(chosen({ptx(70), ptx(80)}, 90) == 1080);
-  CHECK(chosen({ptx(100)}, 90) == 0);
+  CHECK(chosen({cubin(80), ptx_text(80)}, 90) == 1080);
+  CHECK(chosen({ptx_text(70), ptx_text(80)}, 90) == 1080);
+  CHECK(chosen({ptx_text(100)}, 90) == 0);
   // A cubin is taken before PTX, even before newer PTX.
-  CHECK(chosen({ptx(90), cubin(90)}, 90) == 90);
-  CHECK(chosen({ptx(89), cubin(86)}, 89) == 86);
+  CHECK(chosen({ptx_text(90), cubin(90)}, 90) == 90);
+  CHECK(chosen({ptx_text(89), cubin(86)}, 89) == 86);
 }
 
 TEST_CASE("architecture-specific and family-specific images", "[image]") {
   CHECK(chosen({cubin(90, kSpecific)}, 90) == 90);
   CHECK(chosen({cubin(100, kSpecific)}, 103) == 0);
   CHECK(chosen({cubin(100, kFamily)}, 103) == 100);
-  CHECK(chosen({ptx(90, kSpecific)}, 100) == 0);
+  CHECK(chosen({ptx_text(90, kSpecific)}, 100) == 0);
   CHECK(chosen({cubin(100, kFamily)}, 120) == 0);
   const auto file = build_fat_binary({cubin(100), cubin(100, kSpecific)});
   std::vector<FatBinaryEntry> entries;

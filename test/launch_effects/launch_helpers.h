@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "virtual_device/launch_effects.h"
+#include "virtual_device/ptx/program.h"
 
 namespace maya::test {
 
@@ -77,8 +78,10 @@ class TestKernel {
   // given. `entry`: the kernel in PTX, from its name on, when its image shows its instructions.
   TestKernel(const std::string& name, std::vector<device::KernelParameter> parameters, const std::string& entry = {}) {
     if (!entry.empty())
-      info_.ptx = std::make_shared<const std::string>(
-          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry " + entry);
+      info_.ptx = std::make_shared<const device::ptx::Source>(
+          std::make_shared<const std::string>(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry " +
+                                              entry),
+          name);
     info_.name = name;
     info_.parameters = std::move(parameters);
     info_.layout_known = true;

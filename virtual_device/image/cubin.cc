@@ -7,6 +7,7 @@
 
 #include "virtual_device/image/kernel_image.h"
 #include "virtual_device/occupancy.h"
+#include "virtual_device/ptx/program.h"
 
 namespace maya::device {
 
@@ -86,11 +87,11 @@ class Cubin {
       }
     }
     read_global_info(image);
-    const std::shared_ptr<const std::string> ptx = text_of_source();
+    const std::shared_ptr<const std::string> text = text_of_source();
     for (ImageKernel& kernel : image->kernels) {
       KernelInfo& info = kernel.info;
       info.max_threads = std::min(info.max_threads, threads_by_registers(info.registers));
-      info.ptx = ptx;
+      if (text != nullptr) info.ptx = std::make_shared<const ptx::Source>(text, info.name);
     }
     return ImageStatus::kOk;
   }

@@ -8,6 +8,7 @@
 
 #include "virtual_device/image/kernel_image.h"
 #include "virtual_device/image/ptx_text.h"
+#include "virtual_device/ptx/program.h"
 
 namespace maya::device {
 
@@ -280,8 +281,9 @@ ImageStatus parse_ptx(std::string_view text, KernelImage* image) {
     *image = {};
     return status;
   }
-  const auto source = std::make_shared<const std::string>(text);
-  for (ImageKernel& kernel : image->kernels) kernel.info.ptx = source;
+  const auto kept = std::make_shared<const std::string>(text);
+  for (ImageKernel& kernel : image->kernels)
+    kernel.info.ptx = std::make_shared<const ptx::Source>(kept, kernel.info.name);
   return status;
 }
 

@@ -19,8 +19,7 @@ class Sampler {
  public:
   Sampler(const Program& program, const Launch& launch, const Surroundings& surroundings, uint32_t unknown_count)
       : launch_(launch), warp_(program, launch, surroundings, unknown_count) {
-    const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
-    warps_ = static_cast<uint32_t>((threads + kLanes - 1) / kLanes);
+    warps_ = warps_of(launch);
     blocks_ = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   }
 
@@ -130,10 +129,7 @@ class Sampler {
       }
   }
 
-  bool run_block(uint64_t index, uint32_t warps, uint64_t* budget, Tally* tally) {
-    const uint32_t block[3] = {static_cast<uint32_t>(index % launch_.grid[0]),
-                               static_cast<uint32_t>(index / launch_.grid[0] % launch_.grid[1]),
-                               static_cast<uint32_t>(index / launch_.grid[0] / launch_.grid[1])};
+  bool run_block(uint64_t block, uint32_t warps, uint64_t* budget, Tally* tally) {
     for (uint32_t warp = 0; warp < warps; ++warp)
       if (!warp_.run(block, warp, budget, tally)) return false;
     return true;

@@ -8,9 +8,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "virtual_device/kernel_work.h"
+#include "virtual_device/once.h"
 
 namespace maya::device::ptx {
 
@@ -127,6 +129,25 @@ struct Program {
 
 // Null when the text has no such kernel or cannot be read. `text` is untrusted.
 std::unique_ptr<const Program> read_program(std::string_view text, std::string_view kernel);
+
+// One kernel's place in PTX text that the kernels of an image share. Read when somebody first asks, once. Thread safe.
+class Source {
+ public:
+  Source(std::shared_ptr<const std::string> text, std::string kernel)
+      : text_(std::move(text)), kernel_(std::move(kernel)) {}
+  const std::string& text() const { return *text_; }
+  // Null when the text cannot be read.
+  const Program* program() const {
+    once_.run([this] { program_ = read_program(*text_, kernel_); });
+    return program_.get();
+  }
+
+ private:
+  const std::shared_ptr<const std::string> text_;
+  const std::string kernel_;
+  mutable Once once_;
+  mutable std::unique_ptr<const Program> program_;
+};
 
 // Decodes an opcode with its modifiers, "ld.global.v2.b32". False: a directive or unknown word.
 bool decode(std::string_view opcode, Instruction* instruction);

@@ -22,8 +22,11 @@ Warp::Warp(const Program& program, const Launch& launch, const Surroundings& sur
       known_(program.registers),
       tags_(program.registers) {}
 
-bool Warp::run(const uint32_t (&block)[3], uint32_t warp, uint64_t* budget, Tally* tally) {
-  std::copy(block, block + 3, block_);
+bool Warp::run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally) {
+  const uint32_t* const grid = launch_.grid;
+  block_[0] = static_cast<uint32_t>(block % grid[0]);
+  block_[1] = static_cast<uint32_t>(block / grid[0] % grid[1]);
+  block_[2] = static_cast<uint32_t>(block / grid[0] / grid[1]);
   warp_ = warp;
   tally_ = tally;
   std::fill(known_.begin(), known_.end(), 0);

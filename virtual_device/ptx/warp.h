@@ -21,6 +21,12 @@ struct TensorMap {
   uint64_t box_bytes = 0;     // of one copy
 };
 
+// Of each block.
+inline uint32_t warps_of(const Launch& launch) {
+  const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
+  return static_cast<uint32_t>((threads + kLanes - 1) / kLanes);
+}
+
 // What a kernel could find in device memory and in its arguments.
 class Surroundings {
  public:
@@ -78,8 +84,8 @@ class Warp {
   // From now on results count. Branches that what is not known decides are given up.
   void carry_out(Bytes* bytes) { bytes_ = bytes; }
 
-  // Runs a warp of a block; false when *budget (instructions) ran out, or the bytes were given up.
-  bool run(const uint32_t (&block)[3], uint32_t warp, uint64_t* budget, Tally* tally);
+  // Runs a warp of a block (x counts fastest); false when *budget (instructions) ran out, or the bytes were given up.
+  bool run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally);
 
  private:
   struct Group {

@@ -2,18 +2,17 @@
 // family. Immutable, shared between threads.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "virtual_device/kernel.h"
 #include "virtual_device/launch_effects.h"
 #include "virtual_device/memory.h"
+#include "virtual_device/once.h"
 #include "virtual_device/values/kernel_name.h"
 
 namespace maya::device {
@@ -31,24 +30,6 @@ inline constexpr uint64_t kMaximumLargeSum_bytes = 4ull << 30;
 bool may_compute_integers(uint64_t bytes);
 // What follows may take milliseconds: the launch notes it as time of our own.
 void count_long();
-
-// Runs a function once, however many threads ask. Not std::call_once: exceptions (no memory) cannot pass the C
-// library's pthread_once where libgcc is linked in.
-class Once {
- public:
-  template <typename Function>
-  void run(Function&& function) {
-    if (done_.load(std::memory_order_acquire)) return;
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (done_.load(std::memory_order_relaxed)) return;
-    function();
-    done_.store(true, std::memory_order_release);
-  }
-
- private:
-  std::mutex mutex_;
-  std::atomic<bool> done_{false};
-};
 
 class Effect {
  public:

@@ -1,6 +1,5 @@
 // Kernels about which nothing is known: whatever their pointers reach may have been written.
 #include <algorithm>
-#include <mutex>
 
 #include "virtual_device/ptx/written.h"
 #include "virtual_device/values/effect.h"
@@ -23,10 +22,7 @@ class PointerEffect : public Effect {
     uint32_t parameter, offset;
   };
   PointerEffect(const KernelInfo& kernel, std::vector<Word> words)
-      : words_(std::move(words)),
-        name_(kernel.ptx == nullptr ? std::string() : kernel.name),
-        ptx_(kernel.ptx),
-        parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
+      : words_(std::move(words)), ptx_(kernel.ptx), parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const Memory::KnownProbe probe(memory);
@@ -45,7 +41,7 @@ class PointerEffect : public Effect {
   // Where the image shows the kernel's instructions, they tell.
   bool writes(uint32_t parameter) const {
     read_.run([this] {
-      const auto program = ptx::read_program(*ptx_, name_);
+      const ptx::Program* const program = ptx_->program();
       written_ =
           program == nullptr ? std::vector<bool>(parameters_, true) : ptx::written_parameters(*program, parameters_);
     });
@@ -53,8 +49,7 @@ class PointerEffect : public Effect {
   }
 
   std::vector<Word> words_;
-  const std::string name_;
-  const std::shared_ptr<const std::string> ptx_;
+  const std::shared_ptr<const ptx::Source> ptx_;
   const uint32_t parameters_;
   mutable Once read_;
   mutable std::vector<bool> written_;  // by parameter

@@ -232,7 +232,7 @@ bool stores_numbers(const ptx::Program& program) {
 class ProgramEffect : public ComputedEffect {
  public:
   ProgramEffect(const KernelInfo& kernel, std::unique_ptr<Effect> otherwise)
-      : ComputedEffect(std::move(otherwise)), name_(kernel.name), text_(kernel.ptx) {}
+      : ComputedEffect(std::move(otherwise)), source_(kernel.ptx) {}
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
@@ -244,12 +244,6 @@ class ProgramEffect : public ComputedEffect {
  private:
   static constexpr uint32_t kShownBlocks = 8;
   static constexpr size_t kMostShapes = 64;
-
-  static void place_of(const Launch& launch, uint64_t index, uint32_t (&block)[3]) {
-    block[0] = static_cast<uint32_t>(index % launch.grid[0]);
-    block[1] = static_cast<uint32_t>(index / launch.grid[0] % launch.grid[1]);
-    block[2] = static_cast<uint32_t>(index / launch.grid[0] / launch.grid[1]);
-  }
 
   // Everything that decides where a launch stores, but for the pointers.
   static std::vector<uint64_t> shape_of(const Launch& launch, const Memory& memory) {
@@ -270,7 +264,6 @@ class ProgramEffect : public ComputedEffect {
   // between. *depends: other data in memory would lead elsewhere.
   std::vector<Extent> find_extents(const Launch& launch, const Memory& memory, bool* depends) const {
     const uint64_t blocks = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-    const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
     const Nothing nothing;
     Watched watched(memory);
     ptx::Warp warp(*program_, launch, nothing, 0);
@@ -278,10 +271,10 @@ class ProgramEffect : public ComputedEffect {
     ptx::Tally tally;
     uint64_t budget = kMostOfShown;
     const uint64_t shown = std::min<uint64_t>(blocks, kShownBlocks);
+    const uint32_t warps = ptx::warps_of(launch);
     for (uint64_t i = 0; i < shown; ++i) {
-      uint32_t block[3];
-      place_of(launch, shown == 1 ? 0 : i * (blocks - 1) / (shown - 1), block);
-      for (uint32_t w = 0; w < (threads + ptx::kLanes - 1) / ptx::kLanes; ++w)
+      const uint64_t block = shown == 1 ? 0 : i * (blocks - 1) / (shown - 1);
+      for (uint32_t w = 0; w < warps; ++w)
         if (!warp.run(block, w, &budget, &tally) || watched.given_up()) return {};
     }
     *depends = watched.loaded();
@@ -329,8 +322,7 @@ class ProgramEffect : public ComputedEffect {
 
   bool compute(const Launch& launch, Memory& memory) const {
     const uint64_t blocks = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-    const uint64_t threads = static_cast<uint64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
-    const uint64_t warps = (threads + ptx::kLanes - 1) / ptx::kLanes;
+    const uint32_t warps = ptx::warps_of(launch);
     if (blocks == 0 || warps == 0 || blocks > kMostWarps / warps) return false;
     count_long();
     const Nothing nothing;
@@ -340,11 +332,9 @@ class ProgramEffect : public ComputedEffect {
     ptx::Tally tally;
     uint64_t budget = kMostOfFirst;
     for (uint64_t i = 0; i < blocks; ++i) {
-      uint32_t block[3];
-      place_of(launch, i, block);
       for (uint32_t w = 0; w < warps; ++w) {
         stored.start_warp(static_cast<uint32_t>(i * warps + w));
-        if (!warp.run(block, w, &budget, &tally) || stored.given_up()) return false;
+        if (!warp.run(i, w, &budget, &tally) || stored.given_up()) return false;
       }
       if (i != 0) continue;
       if (stored.fruitless()) return false;
@@ -356,15 +346,15 @@ class ProgramEffect : public ComputedEffect {
   }
 
   void read() const {
+    const std::string& text = source_->text();
+    const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
     // What stores without a store instruction.
     for (const char* word : {"multimem.", "tensormap.", "discard.", "wmma.store", "sust.", "st.bulk", "st.async"})
-      if (text_->find(word) != std::string::npos) return;
-    auto program = ptx::read_program(*text_, name_);
-    if (program == nullptr) return;
-    stores_numbers_ = stores_numbers(*program);
-    has_barrier_ = text_->find("bar.sync") != std::string::npos || text_->find("barrier.") != std::string::npos ||
-                   text_->find("mbarrier") != std::string::npos;
-    program_ = std::move(program);
+      if (has(word)) return;
+    program_ = source_->program();
+    if (program_ == nullptr) return;
+    stores_numbers_ = stores_numbers(*program_);
+    has_barrier_ = has("bar.sync") || has("barrier.") || has("mbarrier");
   }
 
   static bool anything_known(const Launch& launch, const Memory& memory) {
@@ -378,10 +368,9 @@ class ProgramEffect : public ComputedEffect {
     return false;
   }
 
-  const std::string name_;
-  const std::shared_ptr<const std::string> text_;
+  const std::shared_ptr<const ptx::Source> source_;
   mutable Once once_;
-  mutable std::unique_ptr<const ptx::Program> program_;
+  mutable const ptx::Program* program_ = nullptr;  // null: not carried out
   mutable bool has_barrier_ = false, stores_numbers_ = false;
   mutable std::mutex mutex_;
   mutable std::map<std::vector<uint64_t>, std::vector<Extent>> extents_;  // by shape_of()
@@ -391,7 +380,7 @@ class ProgramEffect : public ComputedEffect {
 
 std::unique_ptr<Effect> make_program_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars) {
-  if (kernel.ptx == nullptr || kernel.ptx->size() > kMostText_bytes) return nullptr;
+  if (kernel.ptx == nullptr || kernel.ptx->text().size() > kMostText_bytes) return nullptr;
   return std::make_unique<ProgramEffect>(kernel, make_pointer_effect(kernel, name, scalars));
 }
 
