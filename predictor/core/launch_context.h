@@ -80,6 +80,7 @@ bool convolution_kernel_work(const LaunchContext& context, Work* work);  // cuDN
 bool matrix_work(const LaunchContext& context, Work* work);              // CUTLASS and cuBLAS kernels launched by name
 bool collective_kernel_work(const LaunchContext& context, Work* work);   // NCCL's kernels, as profilers see them
 bool training_library_work(const LaunchContext& context, Work* work);    // Liger, Unsloth, bitsandbytes, AutoGPTQ
+bool transformer_engine_work(const LaunchContext& context, Work* work);  // Transformer Engine's own
 bool library_work(const LaunchContext& context, Work* work);  // hand-written kernels of well-known other libraries
 
 }  // namespace maya::model

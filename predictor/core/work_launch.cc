@@ -124,6 +124,7 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
   const model::LaunchContext context{launch, demangled, model::parse_kernel_name(demangled)};
   constexpr bool (*kRecognisers[])(const model::LaunchContext&, Work*) = {model::xla_work,
                                                                           model::triton_work,
+                                                                          model::transformer_engine_work,
                                                                           model::elementwise_work,
                                                                           model::norm_work,
                                                                           model::softmax_work,

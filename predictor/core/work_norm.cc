@@ -34,6 +34,36 @@ void set_partial(Work* work, Operator op, DataType type, double elements, double
   work->guessed = guessed;
 }
 
+// Transformer Engine: a structure that begins with (blocks that share the rows, blocks of a row, rows, columns), and
+// traits<weight, input, output, computed type, ...>. Backward, each of those blocks leaves a row of partial sums for
+// the weights, which a kernel of its own adds up: <traits> or <weight, computed type, ...>.
+bool engine_norm_work(const LaunchContext& context, Work* work) {
+  const std::string_view leaf = context.name.leaf;
+  const bool rms = leaf.starts_with("rmsnorm_");
+  if (!rms && !leaf.starts_with("ln_")) return false;
+  const double shares = static_cast<double>(context.scalar_at(0, 0)),
+               rows = static_cast<double>(context.scalar_at(8, 0));
+  const double columns = static_cast<double>(context.scalar_at(12, 0));
+  if (rows <= 0 || columns <= 0) return false;
+  const bool backward = contains(leaf, "_bwd_");
+  constexpr double kPartial_bytes = 4;
+  const double vectors = rms ? 1 : 2;
+  if (contains(leaf, "_finalize_")) {
+    set_streaming(work, Family::kReduction, DataType::kFloat32, vectors * shares * columns, kPartial_bytes, 0);
+    set_operator(work, Operator::kSum);
+    return true;
+  }
+  const KernelName traits = parse_kernel_name(context.name.argument(0));
+  const DataType type = first_type_in(traits.argument(1));
+  set_norm(work, rms ? Operator::kRmsNorm : Operator::kLayerNorm, type, rows, columns, backward, false);
+  if (backward) work->written_bytes += vectors * shares * columns * kPartial_bytes;
+  // Forward, the result may be narrower than what is read: quantized on the way.
+  const double wide_bytes = data_type_bits(type_or_float(type)) / 8.0;
+  if (!backward) work->written_bytes -= rows * columns * (wide_bytes - bytes_in(traits.argument(2), wide_bytes));
+  if (contains(leaf, "_bwd_add_")) work->read_bytes += rows * columns * wide_bytes;
+  return true;
+}
+
 bool layer_norm_work(const LaunchContext& context, Work* work) {
   const KernelName& name = context.name;
   const std::string_view leaf = name.leaf;
@@ -70,6 +100,7 @@ bool layer_norm_work(const LaunchContext& context, Work* work) {
              guessed ? context.blocks() * kColumnsOfBlock : columns, true, guessed);
     return true;
   }
+  if (contains(name.qualified, "transformer_engine::normalization::")) return engine_norm_work(context, work);
   if (leaf == "ln_fwd_kernel" || leaf == "ln_bwd_kernel" || leaf == "ln_bwd_finalize_kernel" ||
       leaf.starts_with("rmsnorm_") || leaf.starts_with("cuApplyLayerNorm") || leaf.starts_with("cuComputeGradInput")) {
     // Transformer Engine's and apex's traits: <weight, input, output, compute, index, hidden size, ...>. A block loops

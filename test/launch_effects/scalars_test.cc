@@ -93,6 +93,24 @@ TEST_CASE("casts: the real widths of an unrolled kernel's tensors", "[scalars]")
   CHECK(offsets(kernel) == std::vector<uint32_t>{0, 40, 44, 52});
 }
 
+TEST_CASE("norms of Transformer Engine: sharing blocks, rows and columns of their structure", "[scalars]") {
+  // As Transformer Engine 2.20 launches a layer norm: 128 bytes that begin with four integers.
+  const std::string name =
+      "_ZN18transformer_engine13normalization19ln_fwd_tuned_kernelINS0_13Kernel_traitsI13__nv_bfloat16S3_S3_"
+      "fjLj1024ELj1ELj4E"
+      "Lj1ELj16EEEEEvNS0_19ForwardKernelParamsE";
+  CHECK(offsets(TestKernel(name, {{0, 128}})) == std::vector<uint32_t>{0, 8, 12});
+  CHECK(offsets(TestKernel(name, {{0, 8}})).empty());
+}
+
+TEST_CASE("seeds and their offsets are no sizes", "[scalars]") {
+  // Each launch has others: every one would be a configuration of its own.
+  CHECK(TestKernel("_ZN18transformer_engine10fused_attn23extract_seed_and_offsetEPlbS1_mS1_mj",
+                   {{0, 8}, {8, 1}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 4}})
+            .scalars()
+            .empty());
+}
+
 TEST_CASE("a structure of one pointer is no size", "[scalars]") {
   // CUB's tile states hold an address, which would make every launch a configuration of its own.
   const TestKernel kernel("_ZN14at_cuda_detail3cub6detail4scan20DeviceScanInitKernelINS0_13ScanTileStateIlLb1EEEEEvT_i",

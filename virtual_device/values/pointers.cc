@@ -69,11 +69,12 @@ bool is_integer_type(std::string_view type) {
 }
 
 // Whether a parameter may be a size, which decides how much work the launch is. Without types, as in Triton's kernels,
-// 8 bytes are a pointer. Factors have other types, structures of one pointer too, and philox kernels take seeds.
+// 8 bytes are a pointer. Factors have other types, structures of one pointer too, and some kernels take seeds.
 bool is_size(const KernelName& name, const KernelParameter& parameter, std::string_view type) {
   if (parameter.size != 4 && parameter.size != 8) return false;
   if (type.empty()) return parameter.size == 4;
-  return is_integer_type(type) && name.function.find("philox") == std::string::npos;
+  const auto named = [&](std::string_view part) { return name.function.find(part) != std::string::npos; };
+  return is_integer_type(type) && !named("philox") && !named("seed");
 }
 
 // Structs that hold inputs only, in kernels of PyTorch whose output is another parameter: concatenation, and norms over

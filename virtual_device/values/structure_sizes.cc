@@ -75,6 +75,16 @@ void add_concatenation(const KernelInfo& kernel, const KernelName& name, Slots* 
   for (uint32_t i = 0; i < dimensions; ++i) slots->add(2, i * index_bytes, index_bytes);
 }
 
+// Norms of Transformer Engine (KernelParamsBase of normalization/kernel_params.h, or common.h in earlier releases):
+// blocks that share the rows, blocks of a row, rows, columns.
+bool add_engine_norm(const KernelInfo& kernel, const KernelName& name, Slots* slots) {
+  constexpr uint32_t kLeast_bytes = 64;
+  if (!contains(name.function, "transformer_engine::normalization::") || kernel.parameters[0].size < kLeast_bytes)
+    return false;
+  slots->add(0, {{0, 4}, {8, 4}, {12, 4}});
+  return true;
+}
+
 // The sizes of the first tensor that is passed with them: GenericPackedTensorAccessor<..., T, n, traits, index>{T*
 // data; index sizes[n], strides[n]} of TensorAccessor.h, TensorInfo<T, index>{T* data; index sizes[25], ...} of
 // TensorInfo.cuh.
@@ -101,7 +111,7 @@ void add_structure_sizes(const KernelInfo& kernel, const KernelName& name, size_
                          std::vector<ScalarSlot>* scalars) {
   if (kernel.parameters.empty()) return;
   Slots slots(most, scalars);
-  if (add_attention(kernel, name, &slots)) return;
+  if (add_attention(kernel, name, &slots) || add_engine_norm(kernel, name, &slots)) return;
   if (name.parameters.size() != kernel.parameters.size() || !contains(name.function, "at::native::")) return;
   if (contains(name.function, "::CatArrayBatchedCopy")) return add_concatenation(kernel, name, &slots);
   for (const std::string_view part : {"::batch_norm_", "::upsample_", "::grid_sampler_"})
