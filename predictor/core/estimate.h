@@ -59,9 +59,10 @@ struct Work {
   double flops = 0;
   double read_bytes = 0;
   double written_bytes = 0;
-  OperationRecord shape;  // family-specific shape, as far as known
-  bool rough = false;     // sizes follow from the launch by a rule of the compiler: analytic, with a wide interval
-  bool guessed = false;   // sizes are guessed from the grid: estimates carry Provenance::kUnknown
+  double waited_cycles = 0;  // of the multiprocessors' clock, that the kernel waits for by its arguments
+  OperationRecord shape;     // family-specific shape, as far as known
+  bool rough = false;        // sizes follow from the launch by a rule of the compiler: analytic, with a wide interval
+  bool guessed = false;      // sizes are guessed from the grid: estimates carry Provenance::kUnknown
   std::optional<CountedLaunch> counted;  // of Family::kCustom
 };
 

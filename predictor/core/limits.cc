@@ -58,7 +58,8 @@ double roofline_ns(const device::DeviceProfile& profile, const Work& work) {
   const bool cached = bytes_of(work) <= static_cast<double>(profile.l2_bytes);
   const double bandwidth = cached ? std::max(profile.l2_bandwidth, profile.memory_bandwidth) : profile.memory_bandwidth;
   double memory = bytes_of(work) / bandwidth * 1e9;
-  return std::max({compute, memory, profile.kernel_floor_ns});
+  const double waited = work.waited_cycles / profile.clock_khz * 1e6;
+  return std::max({compute, memory, waited, profile.kernel_floor_ns});
 }
 
 }  // namespace maya::model

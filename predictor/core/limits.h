@@ -19,7 +19,7 @@ Generation generation_of(const device::DeviceProfile& profile);
 // with: 8-bit floats as float16, and without tensor cores every type below 32 bits as float32.
 double peak_of(const device::DeviceProfile& profile, DataType type, bool tensor_cores);
 
-// max(flops / peak, bytes / memory bandwidth, shortest kernel), in nanoseconds.
+// max(flops / peak, bytes / memory bandwidth, cycles / clock, shortest kernel), in nanoseconds.
 double roofline_ns(const device::DeviceProfile& profile, const Work& work);
 
 // A size as an integer for a shape: rounded down, from 0 to 2^62, so that no launch configuration overflows it.

@@ -138,6 +138,7 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
                                                                           model::training_library_work,
                                                                           model::convolution_kernel_work,
                                                                           model::matrix_work,
+                                                                          model::sleep_work,
                                                                           model::collective_kernel_work,
                                                                           model::library_work};
   // Arguments may be anything, also negative.

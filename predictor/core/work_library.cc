@@ -1,5 +1,7 @@
 // Hand-written kernels of well-known other libraries: a name gives the family and the operation, sizes are guessed from
 // the grid. And small helpers of PyTorch, whose time is that of the shortest kernel.
+#include <algorithm>
+
 #include "predictor/core/launch_context.h"
 
 namespace maya::model {
@@ -60,6 +62,16 @@ constexpr NamedKernel kSmallKernels[] = {
 };
 
 }  // namespace
+
+// torch.cuda._sleep(cycles): one thread that watches the clock of its multiprocessor.
+bool sleep_work(const LaunchContext& context, Work* work) {
+  if (!context.name.qualified.starts_with("at::cuda::") || context.name.leaf != "spin_kernel") return false;
+  work->family = Family::kCustom;
+  work->shape.family = Family::kCustom;
+  work->type = DataType::kFloat32;
+  work->waited_cycles = static_cast<double>(std::max<int64_t>(context.scalar(0, 0), 0));
+  return true;
+}
 
 bool library_work(const LaunchContext& context, Work* work) {
   for (const NamedKernel& kernel : kSmallKernels) {

@@ -210,5 +210,21 @@ TEST_CASE("Launches of any shape give finite estimates") {
       }
 }
 
+TEST_CASE("A kernel that waits for a number of cycles takes as long as its device's clock needs for them") {
+  for (std::string_view name : {"at::cuda::(anonymous namespace)::spin_kernel(long)",
+                                "_ZN2at4cuda40_GLOBAL__N__758183f4_8_Sleep_cu_088d913f11spin_kernelEl"}) {
+    LaunchView launch;
+    launch.mangled_name = name;
+    const LaunchView::Scalar cycles[] = {{0, 8, 50'000'000}};
+    launch.scalars = cycles;
+    launch.scalar_count = 1;
+    const Work work = work_of(launch);
+    CHECK_FALSE(work.guessed);
+    // NVIDIA's boost clocks: 1.98 GHz and 1.41 GHz.
+    CHECK(maya::estimate(*device::find_builtin_profile("h100-sxm"), work).median_ns == Approx(50e6 / 1.98));
+    CHECK(maya::estimate(*device::find_builtin_profile("a100-sxm-80"), work).median_ns == Approx(50e6 / 1.41));
+  }
+}
+
 }  // namespace
 }  // namespace maya
