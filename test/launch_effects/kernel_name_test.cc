@@ -27,6 +27,29 @@ TEST_CASE("plain functions, and names that are not mangled", "[names]") {
   CHECK(parse_kernel_name("_Z").function == "_Z");
 }
 
+TEST_CASE("return types are left out", "[names]") {
+  // std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::fused_add_rms_norm_kernel<
+  // c10::BFloat16, 8, true>(c10::BFloat16*, long, c10::BFloat16*, c10::BFloat16 const*, float, int, int, long)
+  const KernelName name = parse_kernel_name(
+      "_ZN4vllm25fused_add_rms_norm_kernelIN3c108BFloat16ELi8ELb1EEENSt9enable_ifIXaagtT0_Li0Esr4vllm12_typeConvertIT_"
+      "EE6existsEvE4typeEPS4_lS7_PKS4_fiil");
+  CHECK(name.function == "vllm::fused_add_rms_norm_kernel");
+  CHECK(name.template_arguments == std::vector<std::string>{"c10::BFloat16", "8", "true"});
+  CHECK(name.parameters.size() == 8);
+  // void (anonymous namespace)::kernel<int>(int*)
+  CHECK(parse_kernel_name("_ZN12_GLOBAL__N_16kernelIiEEvPT_").function == "(anonymous namespace)::kernel");
+}
+
+TEST_CASE("types of pointers", "[names]") {
+  CHECK(is_pointer_to_const("float const*"));
+  CHECK(is_pointer_to_const("float const* __restrict__"));
+  CHECK_FALSE(is_pointer_to_const("float*"));
+  CHECK_FALSE(is_pointer_to_const("int"));
+  CHECK(pointed_type("c10::BFloat16*") == "c10::BFloat16");
+  CHECK(pointed_type("long const* __restrict__") == "long");
+  CHECK(pointed_type("int").empty());
+}
+
 TEST_CASE("arguments of the last lambda", "[names]") {
   std::vector<std::string_view> types;
   REQUIRE(

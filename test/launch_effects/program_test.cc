@@ -247,6 +247,29 @@ TEST_CASE("What is not carried out becomes unknown where it is stored, and no fu
   CHECK(memory->known(block + (1 << 20) + 307200, 4096));
 }
 
+TEST_CASE("A kernel that stores where pointers in memory lead tells where, even if it does not know what") {
+  // A table of pointers to rows, copied one row a block: to[b][0] = from[b], as a serving engine gathers the pages of a
+  // batch. Of the rows that it copies the first is not known, or none is.
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 1 << 20);
+  const Address from = block, table = block + 512, row = block + 1024;
+  const TestKernel kernel("k", pointers(2), entry(2, R"(
+    mul.wide.u32 %rd21, %r2, 8; add.s64 %rd22, %rd2, %rd21; ld.global.b64 %rd23, [%rd22];
+    add.s64 %rd24, %rd1, %rd20; ld.global.b32 %r3, [%rd24]; setp.eq.u32 %p1, %r1, 0;
+    @%p1 st.global.b32 [%rd23], %r3;)"));
+  for (const bool second_known : {true, false}) {
+    REQUIRE(memory->fill(block, 7, 1, 1 << 20) == maya::device::MemoryStatus::kOk);
+    put<uint64_t>(*memory, table, {row, row + 256});
+    memory->make_unknown(from, second_known ? 4 : 8);
+    kernel.launch(*memory, {value(from), value(table)}, 2);
+    CHECK_FALSE(memory->known(row, 1));
+    CHECK(memory->known(row + 256, 4) == second_known);
+    CHECK(memory->known(row + 4, 252));
+    CHECK(memory->known(row + 260, 4096));
+    CHECK(get<uint64_t>(*memory, table, 2) == std::vector<uint64_t>{row, row + 256});
+  }
+}
+
 TEST_CASE("Kernels that compute with real numbers only, and large ones, are left") {
   auto memory = make_memory();
   const Address x = allocate(*memory, 4096), out = allocate(*memory, 4096);

@@ -17,27 +17,13 @@
 #include <optional>
 
 #include "virtual_device/values/effect.h"
+#include "virtual_device/values/product.h"
 
 namespace maya::device {
 
 namespace {
 
 constexpr uint32_t kFusedForward_bytes = 280, kFlashForward_bytes = 472;
-
-// Saturates: sizes come from the program.
-class Product {
- public:
-  Product& times(int64_t factor) {
-    const uint64_t positive = static_cast<uint64_t>(std::max<int64_t>(factor, 0));
-    value_ = positive != 0 && value_ > kMost / positive ? kMost : value_ * positive;
-    return *this;
-  }
-  uint64_t value() const { return value_; }
-
- private:
-  static constexpr uint64_t kMost = uint64_t{1} << 48;
-  uint64_t value_ = 1;
-};
 
 class FusedAttentionEffect : public Effect {
  public:

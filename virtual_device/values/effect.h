@@ -161,6 +161,8 @@ std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const 
                                                 std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const KernelName& name,
                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_row_effect(const KernelInfo& kernel, const KernelName& name,
+                                        std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_program_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars);
 // Any kernel: what its pointers may reach.

@@ -49,6 +49,23 @@ size_t matching_open(std::string_view text, size_t end) {
   return std::string_view::npos;
 }
 
+std::string_view without_restrict(std::string_view type) {
+  constexpr std::string_view kRestrict = " __restrict__";
+  if (type.ends_with(kRestrict)) type.remove_suffix(kRestrict.size());
+  return type;
+}
+
+// Length of what stands before the function's qualified name, such as "void " or "std::enable_if<..., void>::type ".
+size_t return_type_bytes(std::string_view text) {
+  int depth = 0;
+  for (size_t i = text.size(); i-- > 0;) {
+    if (closes(text, i)) ++depth;
+    if (opens(text[i])) --depth;
+    if (text[i] == ' ' && depth == 0) return i + 1;
+  }
+  return 0;
+}
+
 std::vector<std::string> to_strings(const std::vector<std::string_view>& views) { return {views.begin(), views.end()}; }
 
 }  // namespace
@@ -77,9 +94,19 @@ KernelName parse_kernel_name(const std::string& mangled) {
       text = trim(text.substr(0, open));
     }
   }
-  if (text.starts_with("void ")) text.remove_prefix(5);
-  name.function = text;
+  name.function = text.substr(return_type_bytes(text));
   return name;
+}
+
+bool is_pointer_to_const(std::string_view type) { return without_restrict(type).ends_with(" const*"); }
+
+std::string_view pointed_type(std::string_view type) {
+  type = without_restrict(type);
+  if (!type.ends_with('*')) return {};
+  type.remove_suffix(1);
+  constexpr std::string_view kConst = " const";
+  if (type.ends_with(kConst)) type.remove_suffix(kConst.size());
+  return type;
 }
 
 std::string_view template_base(std::string_view text) { return trim(text.substr(0, text.find('<'))); }

@@ -16,6 +16,11 @@ struct KernelName {
 // Demangles and splits. A name that is not a mangled one comes back as the function alone.
 KernelName parse_kernel_name(const std::string& mangled);
 
+// Of a parameter's type: "float const*" points to what its kernel only reads, "float*" to what it may write.
+bool is_pointer_to_const(std::string_view type);
+// The type that a pointer points to, without const; empty when it is no pointer.
+std::string_view pointed_type(std::string_view type);
+
 // Splits "name<a, b>" into name and arguments, and "name(a, b)" or "{lambda(a, b)#1}" alike for parentheses.
 std::string_view template_base(std::string_view text);
 std::vector<std::string_view> template_arguments(std::string_view text);

@@ -55,14 +55,6 @@ class PointerEffect : public Effect {
   mutable std::vector<bool> written_;  // by parameter
 };
 
-std::string_view plain_type(std::string_view type) {
-  constexpr std::string_view kRestrict = " __restrict__";
-  if (type.ends_with(kRestrict)) type.remove_suffix(kRestrict.size());
-  return type;
-}
-
-bool is_pointer_to_const(std::string_view type) { return plain_type(type).ends_with(" const*"); }
-
 bool is_integer_type(std::string_view type) {
   return type == "int" || type == "unsigned int" || type == "long" || type == "unsigned long" || type == "long long" ||
          type == "unsigned long long";

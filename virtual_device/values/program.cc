@@ -238,7 +238,10 @@ class ProgramEffect : public ComputedEffect {
   bool carry_out(const Launch& launch, Memory& memory) const override {
     once_.run([this] { read(); });
     if (program_ == nullptr || !anything_known(launch, memory)) return false;
-    return (stores_numbers_ && compute(launch, memory)) || forget_stores(launch, memory);
+    if (stores_numbers_ && compute(launch, memory, false)) return true;
+    // Last, for kernels that store where pointers in memory lead: even if they store nothing that is known, they tell
+    // where.
+    return forget_stores(launch, memory) || (stores_numbers_ && compute(launch, memory, true));
   }
 
  private:
@@ -320,7 +323,8 @@ class ProgramEffect : public ComputedEffect {
     return true;
   }
 
-  bool compute(const Launch& launch, Memory& memory) const {
+  // fruitless: also when the first block stores nothing that is known.
+  bool compute(const Launch& launch, Memory& memory, bool fruitless) const {
     const uint64_t blocks = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
     const uint32_t warps = ptx::warps_of(launch);
     if (blocks == 0 || warps == 0 || blocks > kMostWarps / warps) return false;
@@ -337,7 +341,7 @@ class ProgramEffect : public ComputedEffect {
         if (!warp.run(i, w, &budget, &tally) || stored.given_up()) return false;
       }
       if (i != 0) continue;
-      if (stored.fruitless()) return false;
+      if (stored.fruitless() && !fruitless) return false;
       budget += kMostInstructions - kMostOfFirst;
     }
     stored.finish(launch, memory);

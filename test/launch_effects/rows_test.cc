@@ -1,0 +1,151 @@
+// Kernels of inference engines that write rows: what is behind their results stays known. Names as found in vLLM 0.33's
+// images, sizes worked out by hand from the tensors that its public headers describe.
+#include "launch_helpers.h"
+
+using namespace maya::test;
+
+namespace {
+
+constexpr uint64_t kBlock_bytes = 1 << 20;
+
+Address known_block(Memory& memory) {
+  const Address block = allocate(memory, kBlock_bytes);
+  REQUIRE(memory.fill(block, 7, 1, kBlock_bytes) == maya::device::MemoryStatus::kOk);
+  return block;
+}
+
+// Nothing from `begin` to `end` is known, and everything around.
+void check_unknown(Memory& memory, Address block, uint64_t begin, uint64_t end) {
+  CHECK((begin == 0 || memory.known(block, begin)));
+  CHECK_FALSE(memory.known(block + begin, 1));
+  CHECK_FALSE(memory.known(block + end - 1, 1));
+  CHECK(memory.known(block + end, kBlock_bytes - end));
+}
+
+}  // namespace
+
+TEST_CASE("RMS norm: 3 rows of 1,000 numbers of 16 bits", "[effects]") {
+  const TestKernel kernel(
+      "_ZN4vllm15rms_norm_kernelIN3c108BFloat16ELi8ELi2ELb1EEEvPT_PKS3_lllllS6_lfii",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}, {56, 8}, {64, 8}, {72, 4}, {76, 4}, {80, 4}});
+  auto memory = make_memory();
+  const Address result = known_block(*memory), input = known_block(*memory), weight = known_block(*memory);
+  const auto launch = [&](int row) {
+    kernel.launch(
+        *memory,
+        {value(result + 64), value(input), value(int64_t{1000}), value(int64_t{0}), value(int64_t{0}),
+         value(int64_t{0}), value(int64_t{0}), value(weight), value(int64_t{0}), value(1e-5f), value(3), value(row)},
+        3, 1024);
+  };
+  launch(1000);
+  check_unknown(*memory, result, 64, 64 + 3 * 1000 * 2);
+  CHECK(memory->known(input, kBlock_bytes));
+  CHECK(memory->known(weight, kBlock_bytes));
+  // A row that is none: anything in reach of 3 x 1,024 threads.
+  launch(-1);
+  CHECK_FALSE(memory->known(result + 64 + 3 * 1024 * 64 - 1, 1));
+}
+
+TEST_CASE("RMS norm with a sum: 3 rows of 1,000, 4,096 apart, over the input; and the residual, dense", "[effects]") {
+  const TestKernel kernel(
+      "_ZN4vllm25fused_add_rms_norm_kernelIN3c108BFloat16ELi8ELb1EEENSt9enable_ifIXaagtT0_Li0Esr4vllm12_typeConvertIT_"
+      "EE6existsEvE4typeEPS4_lS7_PKS4_fiil",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 4}, {36, 4}, {40, 4}, {48, 8}});
+  auto memory = make_memory();
+  const Address input = known_block(*memory), residual = known_block(*memory), weight = known_block(*memory);
+  kernel.launch(*memory,
+                {value(input), value(int64_t{4096}), value(residual), value(weight), value(1e-5f), value(3),
+                 value(1000), value(int64_t{0})},
+                3, 1024);
+  check_unknown(*memory, input, 0, (2 * 4096 + 1000) * 2);
+  check_unknown(*memory, residual, 0, 3 * 1000 * 2);
+  CHECK(memory->known(weight, kBlock_bytes));
+}
+
+TEST_CASE("rotary embedding: 5 tokens of 16 + 8 heads of 64 and as many values, in rows of 2,048", "[effects]") {
+  const TestKernel kernel("_ZN4vllm23rotary_embedding_kernelIN3c108BFloat16ES2_Lb1EEEvPKlPT_S6_PKT0_illliiilb",
+                          {{0, 8},
+                           {8, 8},
+                           {16, 8},
+                           {24, 8},
+                           {32, 4},
+                           {40, 8},
+                           {48, 8},
+                           {56, 8},
+                           {64, 4},
+                           {68, 4},
+                           {72, 4},
+                           {80, 8},
+                           {88, 1}});
+  auto memory = make_memory();
+  const Address positions = known_block(*memory), queries = known_block(*memory), keys = known_block(*memory),
+                table = known_block(*memory);
+  const auto launch = [&](Address key) {
+    kernel.launch(
+        *memory,
+        {value(positions), value(queries), value(key), value(table), value(64), value(int64_t{2048}),
+         value(int64_t{2048}), value(int64_t{64}), value(16), value(8), value(64), value(int64_t{0}), value(false)},
+        5, 512);
+  };
+  launch(0);
+  check_unknown(*memory, queries, 0, (4 * 2048 + 16 * 64) * 2);
+  CHECK(memory->known(keys, kBlock_bytes));
+  launch(keys);
+  check_unknown(*memory, keys, 0, (4 * 2048 + 8 * 64) * 2);
+  CHECK(memory->known(positions, kBlock_bytes));
+  CHECK(memory->known(table, kBlock_bytes));
+}
+
+TEST_CASE("gated activation: 4 rows of 2,816", "[effects]") {
+  const TestKernel kernel(
+      "_ZN4vllm18act_and_mul_kernelIN3c108BFloat16E14__nv_bfloat162XadL_ZNS_11silu_kernelIS2_EET_RKS5_fEEXadL_ZNS_18pac"
+      "ked_silu_kernelIS3_EES5_S7_fEELb1ELb1ELb0ELb0EEEvPS5_PS6_ifff",
+      {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 4}, {28, 4}});
+  auto memory = make_memory();
+  const Address result = known_block(*memory), input = known_block(*memory);
+  kernel.launch(*memory, {value(result), value(input), value(2816), value(0.0f), value(1.0f), value(0.0f)}, 4, 352);
+  check_unknown(*memory, result, 0, 4 * 2816 * 2);
+  CHECK(memory->known(input, kBlock_bytes));
+}
+
+TEST_CASE("what FlashAttention prepares for 3 sequences: a counter and lists of 3 numbers", "[effects]") {
+  std::vector<maya::device::KernelParameter> layout;
+  const uint32_t sizes[] = {4, 4, 4, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 12, 12, 8, 8, 8, 8, 8, 1, 1, 1, 4};
+  uint32_t offset = 0;
+  for (const uint32_t size : sizes) {
+    const uint32_t alignment = size == 12 ? 4 : size;
+    offset = (offset + alignment - 1) / alignment * alignment;
+    layout.push_back({offset, size});
+    offset += size;
+  }
+  const TestKernel kernel(
+      "_ZN5flash32prepare_varlen_num_blocks_kernelILi1ELb0EEEviiiPKiS2_S2_S2_S2_S2_iiiiiN7cutlass10FastDivmodES4_PiS5_"
+      "S5_S5_S5_bbbi",
+      layout);
+  auto memory = make_memory();
+  const Address lists = known_block(*memory), lengths = known_block(*memory);
+  const Address none = 0;
+  kernel.launch(*memory, {value(7),           value(512),   value(0),           value(lengths), value(none),
+                          value(none),        value(none),  value(lengths),     value(none),    value(3),
+                          value(8),           value(2),     value(132),         value(1),       Parameter(),
+                          Parameter(),        value(lists), value(lists + 128), value(none),    value(lists + 256),
+                          value(lists + 384), value(false), value(true),        value(true),    value(64)},
+                1, 32);
+  CHECK_FALSE(memory->known(lists, 1));
+  CHECK(memory->known(lists + 4, 124));
+  for (const uint64_t list : {128, 256, 384}) {
+    CHECK_FALSE(memory->known(lists + list, 1));
+    CHECK_FALSE(memory->known(lists + list + 11, 1));
+    CHECK(memory->known(lists + list + 12, 116));
+  }
+  CHECK(memory->known(lengths, kBlock_bytes));
+}
+
+TEST_CASE("a kernel of that name with other parameters is like any other", "[effects]") {
+  // void vllm::act_and_mul_kernel(float*, float const*, int): reach by its threads.
+  const TestKernel kernel("_ZN4vllm18act_and_mul_kernelEPfPKfi", {{0, 8}, {8, 8}, {16, 4}});
+  auto memory = make_memory();
+  const Address result = known_block(*memory);
+  kernel.launch(*memory, {value(result), value(result), value(8)}, 2, 32);
+  check_unknown(*memory, result, 0, 2 * 32 * 64);
+}

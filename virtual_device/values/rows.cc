@@ -1,0 +1,144 @@
+// Where kernels of inference engines end that write rows: their results are unknown, but what lies behind them stays.
+// Signatures and what is written are those of the public sources of vLLM 0.33 (csrc/libtorch_stable: layernorm_kernels,
+// pos_encoding_kernels, activation_kernels) and of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu). A kernel
+// of another signature is like any other that is not known.
+#include <optional>
+
+#include "virtual_device/values/effect.h"
+#include "virtual_device/values/number.h"
+#include "virtual_device/values/product.h"
+
+namespace maya::device {
+
+namespace {
+
+constexpr int8_t kOne = -1;   // instead of a parameter that holds a count
+constexpr int8_t kGrid = -2;  // blocks along x
+
+// count times, step elements apart.
+struct Dimension {
+  int8_t count = kOne;
+  int8_t step = kOne;
+};
+
+// What is written behind a pointer: rows of heads of `length` elements. Numbers are ordinals of parameters.
+struct Output {
+  int8_t pointer = kOne;
+  Dimension rows = {}, heads = {};
+  int8_t length = kOne;
+};
+
+struct RowKernel {
+  std::string_view function;
+  // A letter a parameter: r pointer to what is read, w to what may be written, i int, l long, f float, b bool, s other.
+  std::string_view signature;
+  Output outputs[5];
+};
+
+constexpr RowKernel kKernels[] = {
+    // (result, input, strides and sizes of the input, weight, its stride, epsilon, tokens, row)
+    {"vllm::rms_norm_kernel", "wrlllllrlfii", {{0, {kGrid, 11}, {}, 11}}},
+    // (input, which is overwritten, its stride, residual, weight, epsilon, tokens, row, stride of the weight)
+    {"vllm::fused_add_rms_norm_kernel", "wlwrfiil", {{0, {kGrid, 1}, {}, 6}, {2, {kGrid, 6}, {}, 6}}},
+    {"vllm::fused_add_rms_norm_kernel", "wlwrfii", {{0, {kGrid, 1}, {}, 6}, {2, {kGrid, 6}, {}, 6}}},
+    // (positions, queries, keys or null, table, rotated elements of a head, strides of query, key and head, query
+    // heads,
+    // key heads, size of a head, where the rotated elements begin in it, direction)
+    {"vllm::rotary_embedding_kernel", "rwwrillliiilb", {{1, {kGrid, 5}, {8, 7}, 10}, {2, {kGrid, 6}, {9, 7}, 10}}},
+    // (result, both inputs, row, limit, factors)
+    {"vllm::act_and_mul_kernel", "wrifff", {{0, {kGrid, 2}, {}, 2}}},
+    // (sizes, lengths, sequences, heads and more, divisors, a counter, four lists with a number a sequence, flags)
+    {"flash::prepare_varlen_num_blocks_kernel",
+     "iiirrrrrriiiiisswwwwwbbbi",
+     {{16}, {17, {}, {}, 9}, {18, {}, {}, 9}, {19, {}, {}, 9}, {20, {}, {}, 9}}},
+};
+
+struct Letter {
+  char letter;
+  uint32_t bytes;  // 0: any
+};
+
+Letter letter_of(std::string_view type) {
+  if (!pointed_type(type).empty()) return {is_pointer_to_const(type) ? 'r' : 'w', sizeof(Address)};
+  if (type == "int") return {'i', sizeof(int32_t)};
+  if (type == "long") return {'l', sizeof(int64_t)};
+  if (type == "float") return {'f', sizeof(float)};
+  if (type == "bool") return {'b', sizeof(bool)};
+  return {'s', 0};
+}
+
+bool matches(const RowKernel& row_kernel, const KernelInfo& kernel, const KernelName& name) {
+  if (name.function != row_kernel.function || name.parameters.size() != row_kernel.signature.size() ||
+      kernel.parameters.size() != name.parameters.size())
+    return false;
+  for (size_t i = 0; i < name.parameters.size(); ++i) {
+    const Letter letter = letter_of(name.parameters[i]);
+    if (letter.letter != row_kernel.signature[i] || (letter.bytes != 0 && letter.bytes != kernel.parameters[i].size))
+      return false;
+  }
+  return true;
+}
+
+class RowEffect : public ComputedEffect {
+ public:
+  RowEffect(const RowKernel& kernel, std::vector<uint32_t> elements, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), kernel_(kernel), elements_(std::move(elements)) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    uint64_t bytes[std::size(kKernels[0].outputs)];
+    for (size_t i = 0; i < elements_.size(); ++i) {
+      const auto written = elements_written(launch, kernel_.outputs[i]);
+      if (!written) return false;
+      bytes[i] = *written * elements_[i];
+    }
+    for (size_t i = 0; i < elements_.size(); ++i)
+      forget(memory, argument<Address>(launch, static_cast<uint32_t>(kernel_.outputs[i].pointer)), bytes[i]);
+    return true;
+  }
+
+ private:
+  int64_t number(const Launch& launch, int8_t parameter) const {
+    if (parameter == kOne) return 1;
+    if (parameter == kGrid) return launch.grid[0];
+    const auto i = static_cast<uint32_t>(parameter);
+    return kernel_.signature[i] == 'l' ? argument<int64_t>(launch, i) : argument<int32_t>(launch, i);
+  }
+
+  // Nothing when a number is no size.
+  std::optional<uint64_t> elements_written(const Launch& launch, const Output& output) const {
+    uint64_t last = 0;
+    for (const Dimension& dimension : {output.rows, output.heads}) {
+      const int64_t count = number(launch, dimension.count), step = number(launch, dimension.step);
+      if (count < 0 || step < 0) return std::nullopt;
+      if (count > 1) last += Product().times(count - 1).times(step).value();
+    }
+    const int64_t length = number(launch, output.length);
+    if (length < 0) return std::nullopt;
+    return last + Product().times(length).value();
+  }
+
+  const RowKernel& kernel_;
+  const std::vector<uint32_t> elements_;  // bytes of an element, by output
+};
+
+}  // namespace
+
+std::unique_ptr<Effect> make_row_effect(const KernelInfo& kernel, const KernelName& name,
+                                        std::vector<ScalarSlot>* scalars) {
+  for (const RowKernel& row_kernel : kKernels) {
+    if (!matches(row_kernel, kernel, name)) continue;
+    std::vector<uint32_t> elements;
+    for (const Output& output : row_kernel.outputs) {
+      if (output.pointer < 0) break;
+      const uint32_t bytes =
+          element_bytes(element_type(pointed_type(name.parameters[static_cast<size_t>(output.pointer)])));
+      if (bytes == 0) return nullptr;
+      elements.push_back(bytes);
+    }
+    return std::make_unique<RowEffect>(row_kernel, std::move(elements), make_pointer_effect(kernel, name, scalars));
+  }
+  return nullptr;
+}
+
+}  // namespace maya::device
