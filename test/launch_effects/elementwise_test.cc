@@ -23,6 +23,9 @@ const char* const kMultiplyBfloat16 =
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIN3c108BFloat16ES4_S4_NS0_15binary_"
     "internal10MulFunctorIfEEEE"
     "St5arrayIPcLm3EELb0EEEviT0_T1_";
+const char* const kMultiplyLong =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIlllNS0_15binary_"
+    "internal10MulFunctorIlEEEESt5arrayIPcLm3EELb0EEEviT0_T1_";
 const char* const kEqualFloat =
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIffbNS0_51_GLOBAL__N__68c48bfe_18_"
     "CompareEQKernel_cu_d8008c96"
@@ -155,6 +158,27 @@ TEST_CASE("bfloat16 is computed in float and rounded", "[effects]") {
   multiply.launch(*memory, {value(2), Parameter(), pointers({out, a, a})});
   // 0.10009765625 squared is 0.010019540786743164; nearest bfloat16: 0x3c24 = 0.010009765625.
   CHECK(get<uint16_t>(*memory, out, 2) == std::vector<uint16_t>{0x3c24, 0x4110});  // and 9
+}
+
+TEST_CASE("a known operand decides beside one that is not known, unless that one is long", "[effects]") {
+  auto memory = make_memory();
+  const TestKernel multiply(kMultiplyLong, {{0, 4}, {4, 1}, {8, 24}});
+  // In turn: nothing of it known, a part of it known.
+  for (const bool partly : {false, true})
+    for (const uint32_t count : {1000u, 1u << 20}) {
+      const uint64_t bytes = uint64_t{count} * 8;
+      const Address unknown = allocate(*memory, bytes), zeros = allocate(*memory, bytes),
+                    out = allocate(*memory, bytes);
+      if (partly) put<int64_t>(*memory, unknown, {5});
+      REQUIRE(memory->fill(zeros, 0, 4, count * 2) == maya::device::MemoryStatus::kOk);
+      REQUIRE(memory->fill(out, 7, 4, count * 2) == maya::device::MemoryStatus::kOk);
+      for (const auto& [first, second] : {std::pair{unknown, zeros}, std::pair{zeros, unknown}}) {
+        multiply.launch(*memory, {value(count), Parameter(), pointers({out, first, second})});
+        CHECK(memory->known(out, bytes) == (count == 1000));
+        CHECK(memory->known(out, 8) == (count == 1000));
+        CHECK(get<int64_t>(*memory, out, 1)[0] == 0);
+      }
+    }
 }
 
 TEST_CASE("comparisons give bytes", "[effects]") {

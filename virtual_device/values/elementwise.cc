@@ -128,8 +128,8 @@ class ElementwiseEffect : public Effect {
     for (uint32_t i = 1; i < layout_.tensors; ++i) {
       const uint64_t bytes = element_bytes(types[i]);
       const uint64_t span = offsets ? offsets->span(count, i, bytes) : count * bytes;
-      const bool known = span <= most && inputs[i].load(memory, data[i], span, most);
-      if (!known && (!may_absorb(*functor_) || span > most)) return false;
+      const bool known = inputs[i].load(memory, data[i], span, most);
+      if (!known && (!may_absorb(*functor_) || !inputs[i].readable())) return false;
       any_known = any_known || known;
       all_known = all_known && inputs[i].whole();
     }

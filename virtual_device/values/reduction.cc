@@ -81,7 +81,7 @@ class ReductionEffect : public Effect {
     if (input_count * output_count > most / in) return false;
     Operand operand;
     const uint64_t span = elements.span(input_count, 0, in) + places.span(output_count, 1, 0);
-    if (span > most || !operand.load(memory, source, span, most)) return false;
+    if (!operand.load(memory, source, span, most)) return false;
     if (integers && !may_compute_integers(input_count * output_count * in)) return false;
     for (uint64_t o = 0; o < output_count; ++o) {
       const uint64_t base = places.at(o, 1), place = places.at(o, 0);
