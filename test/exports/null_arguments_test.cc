@@ -1,5 +1,6 @@
-// Every exported function of the compute libraries, called with arguments that are all zero: it must come back. Each
-// library runs in a child process; a call that kills the child is named, and the sweep goes on behind it.
+// Every exported function of the compute libraries and of libcupti, called with arguments that are all zero: it must
+// come back. Each library runs in a child process; a call that kills the child is named, and the sweep goes on behind
+// it.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -75,6 +76,8 @@ TEST_CASE("Null arguments") {
                                 "libcusparseLt.so.0",
                                 "libcufile.so.0",
                                 "libnvshmem_host.so.3",
+                                "libcupti.so.13",
+                                "libcupti.so.12",
                                 "fallback/libnvrtc.so.13",
                                 "fallback/libnvJitLink.so.13",
                                 "libcublas.so.12",

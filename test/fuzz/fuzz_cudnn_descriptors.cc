@@ -10,37 +10,14 @@
 
 #include "driver_shim/cudnn/backend_rules.h"
 #include "test/cublas/fake_driver.h"
+#include "test/fuzz/input.h"
 
 namespace {
 
 using namespace maya::cudnn;
+using Input = maya::test::FuzzInput;
 
 constexpr int kSlots = 16;
-
-class Input {
- public:
-  Input(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
-  bool empty() const { return at_ == end_; }
-  uint8_t byte() { return empty() ? 0 : *at_++; }
-  // Small numbers mostly, and now and then eight bytes of anything.
-  int64_t number() {
-    constexpr uint8_t kWide = 255;
-    const uint8_t first = byte();
-    if (first != kWide) return first;
-    int64_t value = 0;
-    for (int i = 0; i < 8; ++i) value = static_cast<int64_t>(static_cast<uint64_t>(value) << 8 | byte());
-    return value;
-  }
-  std::string rest() {
-    std::string text(reinterpret_cast<const char*>(at_), static_cast<size_t>(end_ - at_));
-    at_ = end_;
-    return text;
-  }
-
- private:
-  const uint8_t* at_;
-  const uint8_t* end_;
-};
 
 struct Slot {
   cudnnBackendDescriptor_t descriptor = nullptr;
