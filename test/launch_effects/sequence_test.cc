@@ -150,6 +150,55 @@ TEST_CASE("routing stays unknown, and is told once, unless it is balanced", "[ef
   maya::device::set_routing(maya::device::Routing::kUnknown, nullptr);
 }
 
+namespace {
+
+// Tokens, experts, k; whether the softmax comes first, groups, groups a token, factor, bias; probabilities, map,
+// scores, indices; 32-bit count, three pointers, count.
+void route_fused(Memory& memory, const TestKernel& router, Address map, Address indices) {
+  const Address logits = allocate(memory, 512), probabilities = allocate(memory, 512), scores = allocate(memory, 512);
+  router.launch(memory, {value(logits), value(6), value(4), value(2), value(uint8_t{0}), value(0), value(0), value(1.f),
+                         value(uint64_t{0}), value(probabilities), value(map), value(scores), value(indices), value(1),
+                         value(uint64_t{0}), value(uint64_t{0}), value(uint64_t{0}), value(0)});
+}
+
+}  // namespace
+
+TEST_CASE("Transformer Engine's fused router: a map and indices, balanced or unknown", "[effects]") {
+  const std::vector<maya::device::KernelParameter> layout = {{0, 8},  {8, 4},  {12, 4}, {16, 4}, {20, 1},  {24, 4},
+                                                             {28, 4}, {32, 4}, {40, 8}, {48, 8}, {56, 8},  {64, 8},
+                                                             {72, 8}, {80, 4}, {88, 8}, {96, 8}, {104, 8}, {112, 4}};
+  const auto named = [](const std::string& format) {
+    return "_ZN18transformer_engine12fused_router45fused_topk_with_score_function_forward_"
+           "kernelIffL20NVTERoutingMapFormat" +
+           format + "ELNS0_12TopkFuncTypeE1ELi2EiLNS0_6QBModeE1EEEvPKT_iiibiifPKT0_PS5_PhPfPT4_iSD_PiPKfi";
+  };
+  auto memory = make_memory();
+  const Address map = allocate(*memory, 512), indices = allocate(*memory, 512);
+  reported = {};
+  maya::device::set_routing(maya::device::Routing::kUnknown,
+                            [](const maya::device::RoutingCall& call) { reported = call; });
+  route_fused(*memory, TestKernel(named("0"), layout), map, indices);
+  CHECK_FALSE(memory->known(map, 1));
+  CHECK(reported.tokens == 6);
+  CHECK(reported.experts == 4);
+  CHECK(reported.chosen == 2);
+
+  // 6 tokens x 2 experts over 4 experts: the first two, the last two, and so on.
+  maya::device::set_routing(maya::device::Routing::kBalanced, nullptr);
+  route_fused(*memory, TestKernel(named("0"), layout), map, indices);
+  std::vector<uint8_t> wanted;
+  for (int pair = 0; pair < 3; ++pair) wanted.insert(wanted.end(), {1, 1, 0, 0, 0, 0, 1, 1});
+  CHECK(memory->known(map, 24));
+  CHECK(get<uint8_t>(*memory, map, 24) == wanted);
+  CHECK(get<int32_t>(*memory, indices, 12) == std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
+  // A bit for each expert, no indices asked for.
+  const Address bits = allocate(*memory, 512);
+  route_fused(*memory, TestKernel(named("1"), layout), bits, 0);
+  CHECK(get<uint8_t>(*memory, bits, 6) == std::vector<uint8_t>{3, 12, 3, 12, 3, 12});
+  CHECK_FALSE(memory->known(bits + 6, 1));
+  maya::device::set_routing(maya::device::Routing::kUnknown, nullptr);
+}
+
 TEST_CASE("sorting a balanced choice by its unknown weights leaves it", "[effects]") {
   const TestKernel sort(
       "_ZN2at6native20bitonicSortKVInPlaceILin2ELin1ELi16ELi16EflNS0_4GTOpIfLb1EEEjEEvNS_4cuda6detail10TensorInfoIT3_"

@@ -149,6 +149,8 @@ std::unique_ptr<Effect> make_unique_effect(const KernelInfo& kernel, const Kerne
                                            std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_sorting_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_router_effect(const KernelInfo& kernel, const KernelName& name,
+                                           std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const KernelName& name,
                                                std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_triangle_effect(const KernelInfo& kernel, const KernelName& name,
