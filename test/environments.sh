@@ -7,6 +7,8 @@
 # jax: JAX with its CUDA 13 plugin, without NVIDIA's libraries but the compiler (ptxas) that XLA runs.
 # diffusers: a folder of packages to put before those of models.
 # extensions: a folder of packages with kernels of their own, to put before those of models.
+# transformer-engine: a folder of packages to put before those of models or frameworks. Its torch part has no wheel: it is built here, with the headers of full, 25 minutes on two
+# idle cores. Wheels that were kept are taken from the folder in PIP_FIND_LINKS.
 # torch-2.8: torch 2.8.0, built with CUDA 12, alone; cuda-12: a folder with NVIDIA's libraries of CUDA 12.9, the small ones.
 # Without names: full lean numba frameworks torch-2.8 cuda-12.
 set -euo pipefail
@@ -40,11 +42,26 @@ requirements() {
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
     extensions) echo "--no-deps bitsandbytes==0.50.2 liger-kernel==0.8.5 torch_geometric==2.8.1 timm==1.0.31 torchao==0.18.0" ;;
     diffusers) echo "--no-deps diffusers==0.42.1" ;;
+    transformer-engine) echo "--no-deps --no-build-isolation transformer-engine==2.20.2 transformer-engine-cu13==2.20.2 transformer-engine-torch==2.20.2" \
+      "nvdlfw-inspect==0.2.2 onnx==1.23.2 onnxscript==0.7.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==6.33.2 einops==0.8.2 pydantic==2.14.4 pydantic-core==2.50.5" \
+      "annotated-types==0.8.0 typing-inspection==0.4.5 nvidia-cudnn-frontend==1.32.0 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 triton==3.9.0" ;;
     jax) echo "--no-deps jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 numpy==2.4.6 opt_einsum==3.4.0 scipy==1.17.1" \
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers jax" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine jax" >&2; exit 2 ;;
   esac
+}
+# Transformer Engine's torch part against the torch and the headers of full.
+build_transformer_engine() {
+  "$0" full
+  local tools nvidia
+  tools=$(mktemp -d)
+  nvidia=$(echo "$root"/full/lib/python3*/site-packages/nvidia)
+  "$root/full/bin/pip" install --quiet --disable-pip-version-check --target "$tools" wheel pybind11 ninja
+  # shellcheck disable=SC2046
+  PATH=$tools/bin:$PATH PYTHONPATH=$tools CUDA_HOME=$nvidia/cu13 NVTE_BUILD_USE_NVIDIA_WHEELS=1 NVTE_WITH_NCCL_EP=0 NVTE_PYTORCH_FORCE_BUILD=TRUE \
+    "$root/full/bin/pip" install --quiet --disable-pip-version-check --target "$root/transformer-engine" $(requirements transformer-engine)
+  rm -r "$tools"
 }
 mkdir -p "$root"
 for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
@@ -55,7 +72,9 @@ for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
     [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
-    if [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions)$ ]]; then
+    if [ "$one" = transformer-engine ]; then
+      build_transformer_engine
+    elif [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else

@@ -52,15 +52,15 @@ def kind(row):
     return row["case"].split("/")[0]
 
 
-def why_not(row):
-    """Why a row is not run, or None."""
+def why_not(row, engine):
+    """Why a row is not run, or None. `engine`: Transformer Engine is there."""
     if row["gpu"] not in GPUS:
         return f"GPU {row['gpu']}"
     if kind(row) not in PROGRAMS:
         return f"{kind(row)}: no program or data for it here"
     if "--spec local" in row["args"]:  # BERT chooses its layers so
         return None
-    return None if "--transformer-impl local" in row["args"] else "needs Transformer Engine"
+    return None if engine or "--transformer-impl local" in row["args"] else "needs Transformer Engine"
 
 
 class Case:
@@ -150,6 +150,12 @@ class Case:
         return json.loads(run.stdout)["step_time_ms"]["median"] / 1e3
 
 
+def installed(python, package):
+    """The version of a package, "" where it is missing. Importing it would need a device's libraries."""
+    ask = f"from importlib.metadata import distributions; print(next((d.version for d in distributions(name='{package}')), ''))"
+    return subprocess.run([python, "-c", ask], text=True, capture_output=True, check=True).stdout.strip()
+
+
 def compile_helper(megatron, python):
     """Megatron's index of samples is C++: compiled once, before ranks ask for it at the same time."""
     environment = dict(os.environ, PATH=os.path.dirname(python) + ":" + os.environ["PATH"])
@@ -179,13 +185,13 @@ def main():
         fail(f"no such file: {golden}")
     options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="megatron-"))
 
-    ask = "from importlib.metadata import version; print(version('torch'))"  # importing it needs a device's libraries
-    version = subprocess.run([options.python, "-c", ask], text=True, capture_output=True, check=True).stdout.strip()
+    version = installed(options.python, "torch")
+    engine = installed(options.python, "transformer_engine")
     with open(golden, newline="") as file:
         rows = [row for row in csv.DictReader(file) if re.search(options.cases, row["case"])]
     cases, skipped, scored = {}, {}, []
     for row in rows:
-        reason = why_not(row)
+        reason = why_not(row, engine)
         if reason is None and options.device and GPUS[row["gpu"]][0] != options.device:
             reason = "other device"
         when = recorded(options.megatron, row["case"], row["software"]) if reason is None else None
@@ -207,7 +213,7 @@ def main():
         if reason:
             skipped[reason] = skipped.get(reason, 0) + 1
 
-    print(f"PyTorch {version}, ranks: {options.ranks}. Bytes: allocated at the end, peak of the first iteration, peak at the end.\n")
+    print(f"PyTorch {version}, Transformer Engine {engine or 'not installed'}, ranks: {options.ranks}. Bytes: allocated at the end, peak of the first iteration, peak at the end.\n")
     print("| case | GPU | software | recorded: commit, date, image, PyTorch | golden | ours, last rank | ours - golden | largest |\n|---|---|---|---|---|---|---|---|")
     for row, case, when in scored:
         wanted = [int(row[name]) for name in ("mem_allocated_bytes", "mem_max_allocated_first", "mem_max_allocated_last")]

@@ -3,7 +3,7 @@
 bitsandbytes: a 4-bit and an 8-bit linear layer, and AdamW with 8-bit states. liger: a small Llama of transformers with Liger's Triton kernels. gcn, neighbours: graph convolution
 and attention of torch_geometric on a whole graph, and on sampled neighbourhoods. flex: FlexAttention compiled, forward and backward. fp8: torchao's float8 training of linear
 layers. dynamic: torch.compile(dynamic=True) over sequences of different lengths. tma: a Triton kernel with tensor descriptors. dit: a diffusion transformer of diffusers,
-training and sampling. vit: timm's ViT with GradScaler. te, te_fp8: a layer of Transformer Engine. Ends with "CASE ok".
+training and sampling. vit: timm's ViT with GradScaler. Ends with "CASE ok".
 """
 import sys
 
@@ -139,21 +139,6 @@ def vit():
     labels = torch.randint(0, 1000, (8,), device=DEVICE)
     train(model, lambda _: functional.cross_entropy(model(torch.randn(8, 3, 224, 224, device=DEVICE)).float(), labels), dtype=torch.float16,
           scaler=torch.amp.GradScaler())
-
-
-def te(fp8=False):
-    import transformer_engine.pytorch as engine
-    layer = engine.TransformerLayer(1024, 4096, 16, params_dtype=torch.bfloat16).to(DEVICE)
-    x = torch.randn(512, 4, 1024, device=DEVICE, dtype=torch.bfloat16)
-
-    def loss_of(_):
-        with engine.autocast(enabled=fp8):
-            return layer(x, attention_mask=None).float().square().mean()
-    train(layer, loss_of)
-
-
-def te_fp8():
-    te(fp8=True)
 
 
 if __name__ == "__main__":
