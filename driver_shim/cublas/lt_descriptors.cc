@@ -1,6 +1,8 @@
 // Create, destroy, initialise in place, set and get of cublasLt's descriptors.
 #include "driver_shim/cublas/lt_descriptors.h"
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "driver_shim/common/api.h"
@@ -89,6 +91,13 @@ constexpr Attribute kPreferenceAttributes[] = {
     PREFERENCE(CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS, average_rows),
     PREFERENCE(CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS, average_columns),
 };
+
+// Average sizes of grouped products are documented as 32 bits; Transformer Engine passes 64, and works.
+bool is_average(int id) {
+  return id == CUBLASLT_MATMUL_PREF_GROUPED_AVERAGE_REDUCTION_DIM ||
+         id == CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS ||
+         id == CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS;
+}
 
 #define EMULATION(ID, MEMBER) MAYA_LT_ATTRIBUTE(ID, EmulationDesc, MEMBER)
 constexpr Attribute kEmulationAttributes[] = {
@@ -245,6 +254,12 @@ MAYA_API cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference
 MAYA_API cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                                              cublasLtMatmulPreferenceAttributes_t id, const void* value,
                                                              size_t bytes) {
+  if (is_average(id) && bytes == sizeof(int64_t) && value != nullptr) {
+    int64_t wide = 0;
+    std::memcpy(&wide, value, sizeof wide);
+    const auto average = static_cast<uint32_t>(std::clamp<int64_t>(wide, 0, UINT32_MAX));
+    return set_attribute(kPreferenceAttributes, preference, id, &average, sizeof average);
+  }
   return set_attribute(kPreferenceAttributes, preference, id, value, bytes);
 }
 

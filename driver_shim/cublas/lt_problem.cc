@@ -1,5 +1,6 @@
 #include "driver_shim/cublas/lt_problem.h"
 
+#include "driver_shim/cublas/release.h"
 #include "driver_shim/cublas/types.h"
 
 namespace maya::cublas {
@@ -94,7 +95,10 @@ bool lt_supported(const MatmulDesc& desc, const MatmulProblem& problem, cudaData
   if (is_8_bit_float(a) && compute_capability != 0 && compute_capability < kBlackwell &&
       !(problem.transa && !problem.transb))
     return false;
-  return !problem.grouped || compute_capability == 0 || compute_capability >= kBlackwell;
+  // Hopper since cuBLAS 13.4, as Transformer Engine's public source has it.
+  constexpr int kHopper = 90, kHopperToo = 130400;
+  return !problem.grouped || compute_capability == 0 ||
+         compute_capability >= (kVersion >= kHopperToo ? kHopper : kBlackwell);
 }
 
 }  // namespace maya::cublas

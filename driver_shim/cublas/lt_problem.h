@@ -28,7 +28,7 @@ MatrixBatch stored_matrices(const void* address, const MatrixLayout& layout);
 
 // Whether cublasLtMatmul takes these types on a device of this compute capability (major * 10 + minor; 0: not known,
 // everything goes): tables of the cuBLAS documentation, "cublasLtMatmul()". 8-bit floats need 8.9 and, up to Hopper, A
-// transposed and B not; 4-bit ones 10.0.
+// transposed and B not; 4-bit ones 10.0. Grouped products need 10.0, 9.0 since release 13.4.
 bool lt_supported(const MatmulDesc& desc, const MatmulProblem& problem, cudaDataType a, cudaDataType b, cudaDataType c,
                   cudaDataType d, int compute_capability);
 // The same where there are only types to look at.

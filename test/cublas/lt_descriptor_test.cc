@@ -92,6 +92,22 @@ TEST_CASE_METHOD(LtFixture, "Preferences begin with the documented defaults") {
   CHECK(cublasLtMatmulPreferenceGetAttribute(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &mask, 8, &written) ==
         CUBLAS_STATUS_SUCCESS);
   CHECK(mask == ~uint64_t{0});
+  // Average sizes of grouped products: 32 bits as documented, and 64 as Transformer Engine passes them.
+  for (const auto id :
+       {CUBLASLT_MATMUL_PREF_GROUPED_AVERAGE_REDUCTION_DIM, CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS,
+        CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS}) {
+    const uint32_t narrow = 3000;
+    const int64_t wide = 4000;
+    uint32_t average = 0;
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, id, &narrow, 4) == CUBLAS_STATUS_SUCCESS);
+    CHECK(cublasLtMatmulPreferenceGetAttribute(preference, id, &average, 4, &written) == CUBLAS_STATUS_SUCCESS);
+    CHECK(average == 3000);
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, id, &wide, 8) == CUBLAS_STATUS_SUCCESS);
+    CHECK(cublasLtMatmulPreferenceGetAttribute(preference, id, &average, 4, &written) == CUBLAS_STATUS_SUCCESS);
+    CHECK(average == 4000);
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, id, &narrow, 2) == CUBLAS_STATUS_INVALID_VALUE);
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, id, nullptr, 8) == CUBLAS_STATUS_INVALID_VALUE);
+  }
 }
 
 TEST_CASE("Transform and emulation descriptors") {

@@ -143,6 +143,11 @@ TEST_CASE_METHOD(LtFixture, "Grouped products read their sizes from device memor
   CHECK(fake().field(Key::kFlops) == 3072);
   CHECK(fake().last().writes ==
         std::vector<MemoryRange>{range(device<char>(0x100000), 256), range(device<char>(0x200000), 512)});
+  // Hopper takes them since cuBLAS 13.4, Ampere does not.
+  fake().compute_capability_major = 9;
+  CHECK(multiply() == CUBLAS_STATUS_SUCCESS);
+  fake().compute_capability_major = 8;
+  CHECK(multiply() == CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
 TEST_CASE_METHOD(LtFixture, "A transform is an elementwise pass") {
