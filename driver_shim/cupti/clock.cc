@@ -17,11 +17,18 @@ struct Moment {
 constinit std::atomic<CUpti_TimestampCallbackFunc> callback{nullptr};
 constinit std::mutex mutex;
 constinit Moment beginning;
+// CLOCK_REALTIME less the host clock when recording began; 0 before that.
+constinit std::atomic<uint64_t> ahead_ns{0};
 
 uint64_t system_now(clockid_t clock) {
   timespec now;
   clock_gettime(clock, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t read_stamp() {
+  const CUpti_TimestampCallbackFunc own = callback.load(std::memory_order_acquire);
+  return own != nullptr ? own() : system_now(CLOCK_REALTIME);
 }
 
 // Of a few attempts, the one during which the least time went by.
@@ -31,7 +38,7 @@ Moment read_both() {
   uint64_t least_ns = UINT64_MAX;
   for (int i = 0; i < kAttempts; ++i) {
     const uint64_t before_ns = host_now_ns();
-    const uint64_t stamp = timestamp();
+    const uint64_t stamp = read_stamp();
     const uint64_t took_ns = host_now_ns() - before_ns;
     if (took_ns >= least_ns) continue;
     least_ns = took_ns;
@@ -43,8 +50,9 @@ Moment read_both() {
 }  // namespace
 
 uint64_t timestamp() {
-  const CUpti_TimestampCallbackFunc own = callback.load(std::memory_order_acquire);
-  return own != nullptr ? own() : system_now(CLOCK_REALTIME);
+  const uint64_t ahead = ahead_ns.load(std::memory_order_acquire);
+  if (ahead != 0 && callback.load(std::memory_order_acquire) == nullptr) return host_now_ns() + ahead;
+  return read_stamp();
 }
 
 uint64_t host_now_ns() {
@@ -61,6 +69,7 @@ void start_clock() {
   const Moment now = read_both();
   std::lock_guard<std::mutex> lock(mutex);
   beginning = now;
+  ahead_ns.store(now.stamp - now.host_ns, std::memory_order_release);
 }
 
 Conversion::Conversion() {

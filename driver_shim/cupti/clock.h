@@ -1,7 +1,9 @@
 // The clock of CUPTI's timestamps: CLOCK_REALTIME in nanoseconds, or what the client's callback returns, in the
 // client's unit. Times of device work and of waits are of the host clock (profiler_hooks.h); they are converted when
-// their buffer is delivered, by the straight line through two moments at which both clocks were read: when recording
-// began and now. Without a callback the slope is 1, so that durations stay exact. Thread safe.
+// their buffer is delivered. Without a callback all timestamps count on, with the host clock, from what CLOCK_REALTIME
+// was when recording began: the two run apart by some parts in a million, and work must not begin before its call.
+// With one, by the straight line through two moments at which both clocks were read: when recording began and now.
+// Thread safe.
 #pragma once
 
 #include "driver_shim/cupti/cupti_headers.h"
