@@ -57,6 +57,18 @@ void print_scores(const maya::training::Trained& trained, const std::string& dev
     std::printf("parameter %s = %.4f (standard error %.4f)\n", parameter.name, parameter.value, parameter.error);
 }
 
+const char* pattern_text(uint16_t pattern) {
+  switch (static_cast<maya::AccessPattern>(pattern)) {
+    case maya::AccessPattern::kStrided:
+      return " strided";
+    case maya::AccessPattern::kBroadcast:
+      return " broadcast";
+    case maya::AccessPattern::kInOrder:
+      break;
+  }
+  return "";
+}
+
 // The straight lines of streaming operators: what a reader can check against a datasheet.
 void print_lines(const maya::training::Trained& trained) {
   std::printf("%-16s %-22s %-9s %6s %10s %18s %22s\n", "family", "operator", "direction", "rows", "floor us",
@@ -69,8 +81,8 @@ void print_lines(const maya::training::Trained& trained) {
                                                  : std::string(name);
       std::printf("%-16s %-22s %-9s %6u %10.2f %18.3f %10.3g to %9.3g\n",
                   std::string(maya::family_name(static_cast<maya::Family>(model.head.family))).c_str(),
-                  (shown + (line.strided != 0 ? " strided" : "")).c_str(), line.direction != 0 ? "backward" : "forward",
-                  line.rows, static_cast<double>(line.floor_ns) * 1e-3, static_cast<double>(line.share),
+                  (shown + pattern_text(line.pattern)).c_str(), line.direction != 0 ? "backward" : "forward", line.rows,
+                  static_cast<double>(line.floor_ns) * 1e-3, static_cast<double>(line.share),
                   static_cast<double>(line.least_bytes), static_cast<double>(line.most_bytes));
     }
 }

@@ -72,7 +72,7 @@ constexpr std::string_view kAttentionNames[] = {
     "prefix",    "window",  "flops",         "bytes",         "bound_ns",  "blocks",         "waves",
     "wave_part", "walk",    "compute_share", "query_padding", "blocks_64", "implementation", "type_bits"};
 constexpr std::string_view kStreamingNames[] = {
-    "bytes",      "columns",       "rows",     "elements", "operator",  "direction",        "type_bits", "strided",
+    "bytes",      "columns",       "rows",     "elements", "operator",  "direction",        "type_bits", "pattern",
     "read_bytes", "written_bytes", "bound_ns", "cached",   "row_waves", "column_alignment", "family",    "flops"};
 constexpr std::string_view kConvolutionNames[] = {"batch",
                                                   "channels",
@@ -190,7 +190,7 @@ void streaming_features(const device::DeviceProfile& profile, const Work& work, 
   *at++ = value(shape, Key::kOperator);
   *at++ = value(shape, Key::kDirection);
   *at++ = static_cast<float>(data_type_bits(work.type));
-  *at++ = shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided) ? 1 : 0;
+  *at++ = static_cast<float>(access_pattern(shape));
   *at++ = static_cast<float>(work.read_bytes);
   *at++ = static_cast<float>(work.written_bytes);
   *at++ = static_cast<float>(bound_ns);

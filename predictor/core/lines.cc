@@ -35,7 +35,11 @@ double pattern_factor(const device::DeviceProfile& profile, const Work& work, co
   as_measured.shape.clear(Key::kDirection);
   as_measured.shape.clear(Key::kImplementation);
   if (line.direction != 0) as_measured.shape.set(Key::kDirection, line.direction);
-  if (line.strided != 0) as_measured.shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kStrided));
+  const auto pattern = static_cast<AccessPattern>(line.pattern);
+  if (pattern != AccessPattern::kInOrder)
+    as_measured.shape.set(Key::kImplementation,
+                          static_cast<int64_t>(pattern == AccessPattern::kStrided ? Implementation::kStrided
+                                                                                  : Implementation::kBroadcast));
   return model::memory_bound_ns(profile, work) / model::memory_bound_ns(profile, as_measured);
 }
 
@@ -45,22 +49,21 @@ LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::D
                            const Work& work) {
   const auto op = static_cast<uint16_t>(work.shape.get(Key::kOperator));
   const auto direction = static_cast<uint16_t>(work.shape.get(Key::kDirection));
-  const uint16_t strided =
-      work.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kStrided) ? 1 : 0;
+  const auto pattern = static_cast<uint16_t>(access_pattern(work.shape));
   const double bytes = model::bytes_of(work), bandwidth = profile.memory_bandwidth;
   const StreamingLine* common = nullptr;
   for (const StreamingLine& line : lines) {
-    if (line.op == op && line.direction == direction && line.strided == strided)
+    if (line.op == op && line.direction == direction && line.pattern == pattern)
       return along(line, bytes, bandwidth, true);
     if (line.op != 0) continue;
     // The common line of the same access pattern, then of the same direction, then any.
     const auto rank = [&](const StreamingLine& l) {
-      return (l.strided == strided ? 2 : 0) + (l.direction == direction ? 1 : 0);
+      return (l.pattern == pattern ? 2 : 0) + (l.direction == direction ? 1 : 0);
     };
     if (common == nullptr || rank(line) > rank(*common)) common = &line;
   }
   if (common == nullptr) return {};
-  const bool same = common->strided == strided && common->direction == direction;
+  const bool same = common->pattern == pattern && common->direction == direction;
   LineEstimate result = along(*common, bytes, bandwidth, same);
   if (!same) result.ns *= pattern_factor(profile, work, *common);
   return result;

@@ -195,6 +195,7 @@ enum class Implementation : uint8_t {
   kExplicitProduct = 5,   // columns written out, then multiplied
   kFourierTransform = 6,  // no tensor cores
   kWinogradTransform = 7,
+  kBroadcast = 8,  // elementwise kernels of several inputs, all but one repeated: masks, biases, numbers in tensors
 };
 
 // "m", "batch", "type_a"...; "key<number>" for keys of a newer Maya.
@@ -247,5 +248,19 @@ struct OperationRecord {
     return 0;
   }
 };
+
+// How an elementwise or index kernel walks its tensors, which decides what share of the memory bandwidth it reaches.
+enum class AccessPattern : uint16_t { kInOrder = 0, kStrided = 1, kBroadcast = 2 };
+
+inline AccessPattern access_pattern(const OperationRecord& shape) {
+  switch (static_cast<Implementation>(shape.get(Key::kImplementation))) {
+    case Implementation::kStrided:
+      return AccessPattern::kStrided;
+    case Implementation::kBroadcast:
+      return AccessPattern::kBroadcast;
+    default:
+      return AccessPattern::kInOrder;
+  }
+}
 
 }  // namespace maya

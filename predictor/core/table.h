@@ -50,7 +50,7 @@ struct Tree {
 struct StreamingLine {
   uint16_t op;         // Operator
   uint16_t direction;  // 0 forward, 1 backward
-  uint16_t strided;    // 1: Implementation::kStrided
+  uint16_t pattern;    // AccessPattern
   uint16_t rows;       // measurements it was fitted to, 65,535 at most
   float floor_ns;
   float share;  // of the device's memory bandwidth

@@ -95,7 +95,8 @@ void strided_kernel(const LaunchContext& context, std::string_view argument, Wor
     return;
   }
   // PyTorch takes this form for two or more inputs nearly always because all but one are broadcast: masks, biases,
-  // numbers in tensors. Those come from the cache; the others are read in order.
+  // numbers in tensors. Those come from the cache.
+  work->shape.set(Key::kImplementation, static_cast<int64_t>(Implementation::kBroadcast));
   work->read_bytes = element_count(context, elements_of_thread) * signature.input_bytes / signature.inputs;
 }
 

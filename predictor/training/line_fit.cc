@@ -73,7 +73,7 @@ StreamingLine fit(const Key& key, Rows rows, double least_floor_ns, double most_
     return ratios[static_cast<size_t>(q * static_cast<double>(ratios.size() - 1) + 0.5)];
   };
   StreamingLine line{};
-  std::tie(line.op, line.direction, line.strided) = key;
+  std::tie(line.op, line.direction, line.pattern) = key;
   line.rows = static_cast<uint16_t>(std::min<size_t>(rows.size(), 65535));
   line.floor_ns = static_cast<float>(floor_ns);
   line.share = static_cast<float>(share);
@@ -89,8 +89,8 @@ StreamingLine fit(const Key& key, Rows rows, double least_floor_ns, double most_
 std::vector<StreamingLine> fit_lines(std::span<const LineSample> samples, double least_floor_ns) {
   std::map<Key, Rows> groups;
   for (const LineSample& sample : samples) {
-    if (sample.op != 0) groups[{sample.op, sample.direction, sample.strided}].push_back(&sample);
-    if (sample.common || sample.op == 0) groups[{uint16_t{0}, sample.direction, sample.strided}].push_back(&sample);
+    if (sample.op != 0) groups[{sample.op, sample.direction, sample.pattern}].push_back(&sample);
+    if (sample.common || sample.op == 0) groups[{uint16_t{0}, sample.direction, sample.pattern}].push_back(&sample);
   }
   // Operators of which only large tensors were measured begin where the common line does.
   constexpr double kMostFloor_ns = 30e3, kShort_ns = 3e3;

@@ -9,7 +9,7 @@
 namespace maya::training {
 
 struct LineSample {
-  uint16_t op, direction, strided;
+  uint16_t op, direction, pattern;
   double bytes;
   double ideal_ns;  // bytes over the bandwidth of the device that was measured
   double time_ns;

@@ -113,7 +113,7 @@ TEST_CASE("Unrolled and strided forms") {
   // One of two inputs is broadcast (a bias, a mask): it comes from the cache.
   CHECK(strided.read_bytes == 200);
   CHECK(strided.written_bytes == 200);
-  CHECK(strided.shape.get(Key::kImplementation) == 0);
+  CHECK(strided.shape.get(Key::kImplementation) == static_cast<int64_t>(Implementation::kBroadcast));
   // A copy has one input: it is a transposition.
   const Work copied =
       work({.name = "void at::native::elementwise_kernel<128, 4, "

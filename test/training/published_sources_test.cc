@@ -167,5 +167,22 @@ TEST_CASE("vidur: a layer's operations for one of its workers") {
   CHECK(read(path, "h100-sxm").measurements.empty());
 }
 
+TEST_CASE("vidur: an addition is one kernel in gated layers only") {
+  const ScratchFolder folder;
+  const std::string header =
+      "time_stats.emb.median,time_stats.mlp_up_proj.median,time_stats.mlp_act.median,time_stats.add.median,n_head,"
+      "n_kv_head,n_embd,n_expanded_embd,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n";
+  const auto additions = [&](const std::string& name, const std::string& row) {
+    size_t count = 0;
+    for (const Measurement& measurement :
+         read(folder.write("compute/h100/" + name + "/mlp.csv.gz", header + row), "h100-sxm").measurements)
+      count += measurement.record.get(Key::kOperator) == static_cast<int64_t>(Operator::kAdd) ? 1 : 0;
+    return count;
+  };
+  CHECK(additions("llama", "0.1,0.9,0.1,0.029,32,32,4096,11008,True,4096,1\n") == 1);
+  // phi-2: attention + MLP + residual.
+  CHECK(additions("phi", "0.1,0.9,0.1,0.038,32,32,2560,10240,False,4096,1\n") == 0);
+}
+
 }  // namespace
 }  // namespace maya::training

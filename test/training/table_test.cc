@@ -273,6 +273,43 @@ TEST_CASE("Measured shapes of other families are found by their key") {
   CHECK(estimator.estimate(other).provenance == Provenance::kInterpolated);
 }
 
+TEST_CASE("A line holds for the access pattern that it was measured in") {
+  FittedTable table;
+  table.device = "h100-sxm";
+  FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
+  StreamingLine line{};
+  line.least_bytes = 1e3f;
+  line.most_bytes = 1e12f;
+  line.low = 0.8f;
+  line.high = 1.3f;
+  line.floor_ns = 2000;
+  line.share = 0.9f;
+  model.lines = {line};
+  line.op = static_cast<uint16_t>(Operator::kMul);
+  line.share = 0.4f;
+  line.pattern = static_cast<uint16_t>(AccessPattern::kBroadcast);
+  model.lines.push_back(line);
+  model.head.based_on_lines = 1;
+  std::fill_n(model.head.most, 4, 3e38f);
+  std::fill_n(model.head.least, 4, 0.0f);
+  table.models.push_back(model);
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimator estimator(h100(), &opened.table);
+  // Of 3.352 TB/s, 12 bytes an element (see above), the floor taken off.
+  const auto share = [&](const char* name, Implementation implementation) {
+    constexpr int64_t kElements = 100'000'000;
+    OperationRecord record = row_record(Family::kElementwise, name, 1, kElements, DataType::kFloat32);
+    Work work = work_of(record);
+    work.shape.set(Key::kImplementation, static_cast<int64_t>(implementation));
+    return 12.0 * kElements / 3.352e12 * 1e9 / (estimator.estimate(work).median_ns - 2000);
+  };
+  CHECK(share("mul", Implementation::kBest) == Approx(0.9).epsilon(0.01));
+  CHECK(share("mul", Implementation::kBroadcast) == Approx(0.4).epsilon(0.01));
+  // Never measured: the common line, as much longer as the analytic model has it, which gives 0.65 and 0.85.
+  CHECK(share("add", Implementation::kBroadcast) == Approx(0.9 * 0.65 / 0.85).epsilon(0.01));
+}
+
 TEST_CASE("Trees bend a line at sizes that were measured, not far beyond them") {
   FittedTable table;
   table.device = "h100-sxm";

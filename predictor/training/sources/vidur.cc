@@ -66,8 +66,10 @@ std::vector<Operation> operations_of(const Layer& layer) {
       {"mlp_up_proj", gemm_record(layer.tokens, (layer.gated ? 2 : 1) * inner, layer.hidden, kType)},
       {"mlp_down_proj", gemm_record(layer.tokens, layer.hidden, inner, kType)},
       {"mlp_act", row_record(Family::kElementwise, layer.gated ? "swiglu" : "gelu", layer.tokens, inner, kType)},
-      {"add", row_record(Family::kElementwise, "add", layer.tokens, layer.hidden, kType)},
   };
+  // The other model adds attention, MLP and residual: two kernels under one name.
+  if (layer.gated)
+    operations.push_back({"add", row_record(Family::kElementwise, "add", layer.tokens, layer.hidden, kType)});
   if (layer.workers == 1)
     operations.push_back({"emb", row_record(Family::kEmbedding, "embedding", layer.tokens, layer.hidden, kType)});
   return operations;
