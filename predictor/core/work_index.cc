@@ -33,6 +33,8 @@ constexpr CountedKernel kKernels[] = {
     {"randperm_handle_duplicate_keys_kernel", Family::kRandom, false, {kScalar1}, {}},
     // A thread an element that is not zero: its number becomes a place in each dimension.
     {"write_indices", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
+    // One thread looks at one sum.
+    {"masked_scatter_size_check", Family::kIndex, false, {kAllThreads}, {}},
     // A thread an element of the padded image.
     {"reflection_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},
     {"replication_pad", Family::kIndex, false, {kAllThreads}, {kAllThreads}},

@@ -336,6 +336,16 @@ TEST_CASE("bitsandbytes: an optimizer with states of a byte each", "[work]") {
   CHECK(bytes.written_bytes == 1048576);
 }
 
+TEST_CASE("one thread that looks at a sum costs next to nothing") {
+  const Work check =
+      work({.name = "at::native::(anonymous namespace)::masked_scatter_size_check(long const*, bool const*, "
+                    "long)",
+            .block = {1, 1, 1},
+            .scalars = {{16, 8, 131072}}});
+  CHECK(check.read_bytes + check.written_bytes <= 16);
+  CHECK_FALSE(check.guessed);
+}
+
 TEST_CASE("places of elements that are not zero: a thread each", "[work]") {
   // 4 blocks of 256 threads: 1,024 numbers of 8 bytes read, and at least as many written.
   const Work places = work({.name = "void at::native::(anonymous namespace)::write_indices<long>(long*, at::native::"

@@ -16,6 +16,10 @@ TENSOR_SEQUENCE = {"ncclAllGather": MICROS * (6 * LAYERS + 3) + OBJECTS, "ncclRe
 DISTRIBUTED_OPTIMIZER = {"ncclReduceScatter": STEPS, "ncclAllGather": STEPS + OBJECTS, "ncclAllReduce": CHECKS + MICROS * LOSS + STEPS}
 # Tokens, their probabilities, and the results back, forward and backward, in each layer.
 EXPERTS = {"ncclAlltoAll": 6 * LAYERS * MICROS}
+# The same without capacity, its routing balanced: of 128 tokens to two experts each, of four, two of them here, 128 rows of 128 bfloat16 go to each rank, and a bfloat16 factor with
+# each. NCCL's all-to-all of uneven sizes is a send to every rank.
+ROWS = 128
+DROPLESS = {("ncclSend", ROWS * 128 * 2): 2 * 4 * LAYERS * MICROS, ("ncclSend", ROWS * 2): 2 * 2 * LAYERS * MICROS}
 # One boundary; with two stages a rank three, of which a rank sends one way over one or two and the other way over the rest.
 PIPELINE = {("ncclSend", ACTIVATION): MICROS, ("ncclRecv", ACTIVATION): MICROS}
 VIRTUAL_STAGES = {("ncclSend", ACTIVATION): 3 * MICROS, ("ncclRecv", ACTIVATION): 3 * MICROS}
@@ -26,6 +30,7 @@ CASES = [
     Case("virtual_stages", "megatron_gpt.py", "megatron ok, 2 ranks", arguments=("--pp", "2", "--vp", "2"), counts=VIRTUAL_STAGES),
     Case("distributed_optimizer", "megatron_gpt.py", "megatron ok, 2 ranks", arguments=("--distributed-optimizer",), counts=DISTRIBUTED_OPTIMIZER),
     Case("experts", "megatron_gpt.py", "megatron ok, 2 ranks", arguments=("--ep", "2"), counts=EXPERTS, nightly=True),
+    Case("experts_dropless", "megatron_gpt.py", "megatron ok, 2 ranks", arguments=("--ep", "2", "--dropless"), options=("--inject", "routing=balanced"), counts=DROPLESS, nightly=True),
     Case("all", "megatron_gpt.py", "megatron ok, 8 ranks", 8, ("--tp", "2", "--sp", "--pp", "2", "--vp", "2", "--distributed-optimizer"), nightly=True, timeout=600),
 ]
 

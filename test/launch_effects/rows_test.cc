@@ -1,5 +1,5 @@
-// Kernels of inference engines that write rows: what is behind their results stays known. Names as found in vLLM 0.33's
-// images, sizes worked out by hand from the tensors that its public headers describe.
+// Kernels that write rows: what is behind their results stays known. Names as found in the images of vLLM 0.33 and
+// PyTorch 2.15, sizes worked out by hand from the tensors that its public headers describe.
 #include "launch_helpers.h"
 
 using namespace maya::test;
@@ -148,4 +148,60 @@ TEST_CASE("a kernel of that name with other parameters is like any other", "[eff
   const Address result = known_block(*memory);
   kernel.launch(*memory, {value(result), value(result), value(8)}, 2, 32);
   check_unknown(*memory, result, 0, 2 * 32 * 64);
+}
+
+TEST_CASE("PyTorch's softmax of short rows: 6 rows of 4, of floats", "[effects]") {
+  const TestKernel forward(
+      "_ZN43_GLOBAL__N__f71e7945_10_SoftMax_cu_9f978f6320softmax_warp_forwardIfffLi2ELb0ELb0ELi32EEEvPT0_PKT_iiiPKbib",
+      {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 4}, {32, 8}, {40, 4}, {44, 1}});
+  const TestKernel backward(
+      "_ZN43_GLOBAL__N__f71e7945_10_SoftMax_cu_9f978f6321softmax_warp_backwardIfffLi2ELb0ELb0ELi32EEEvPT0_PKT_S5_"
+      "iiiPKb",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 4}, {28, 4}, {32, 4}, {40, 8}});
+  auto memory = make_memory();
+  const Address result = known_block(*memory), input = known_block(*memory), gradient = known_block(*memory);
+  forward.launch(*memory, {value(result + 64), value(input), value(6), value(4), value(4), value(uint64_t{0}), value(0),
+                           value(uint8_t{0})});
+  check_unknown(*memory, result, 64, 64 + 6 * 4 * 4);
+  backward.launch(*memory,
+                  {value(gradient), value(input), value(input), value(6), value(4), value(4), value(uint64_t{0})});
+  check_unknown(*memory, gradient, 0, 6 * 4 * 4);
+  CHECK(memory->known(input, kBlock_bytes));
+}
+
+TEST_CASE("PyTorch's layer norm: 3 rows of 1,000 numbers of 16 bits, their statistics, their gradients", "[effects]") {
+  const std::string types = "IN3c108BFloat16EfLb0EEEv",
+                    space = "_ZN2at6native53_GLOBAL__N__4da244e1_20_layer_norm_kernel_cu_9c5ada8a";
+  const TestKernel forward(space + "28vectorized_layer_norm_kernel" + types + "iT0_PKT_S8_S8_PS5_S9_PS6_",
+                           {{0, 4}, {4, 4}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}});
+  const TestKernel input_gradient(
+      space + "39layer_norm_grad_input_kernel_vectorized" + types + "PKT_S7_PKT0_SA_S7_PS5_i",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 4}});
+  const TestKernel weight_gradient(
+      space +
+          "35GammaBetaBackwardCUDAKernelTemplateIN3c108BFloat16EfLj32ELj16ELj128ELb0ELb1ELb0EE"
+          "EvllPKT_S7_PKT0_SA_PS5_SB_",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}, {56, 8}});
+  auto memory = make_memory();
+  const Address input = known_block(*memory), result = known_block(*memory), means = known_block(*memory),
+                deviations = known_block(*memory);
+  forward.launch(*memory,
+                 {value(1000), value(1e-5f), value(input), value(input), value(input), value(means), value(deviations),
+                  value(result)},
+                 3);
+  check_unknown(*memory, means, 0, 3 * 4);
+  check_unknown(*memory, deviations, 0, 3 * 4);
+  check_unknown(*memory, result, 0, 3 * 1000 * 2);
+  const Address gradient = known_block(*memory);
+  input_gradient.launch(
+      *memory, {value(input), value(input), value(input), value(input), value(input), value(gradient), value(1000)}, 3);
+  check_unknown(*memory, gradient, 0, 3 * 1000 * 2);
+  // Two blocks along y leave two rows of sums; there may be no bias.
+  const Address weight = known_block(*memory);
+  weight_gradient.launch(*memory,
+                         {value(int64_t{3}), value(int64_t{1000}), value(input), value(input), value(input),
+                          value(input), value(weight), value(uint64_t{0})},
+                         32, 512, 2);
+  check_unknown(*memory, weight, 0, 2 * 1000 * 2);
+  CHECK(memory->known(input, kBlock_bytes));
 }

@@ -1,7 +1,8 @@
-// Where kernels of inference engines end that write rows: their results are unknown, but what lies behind them stays.
-// Signatures and what is written are those of the public sources of vLLM 0.33 (csrc/libtorch_stable: layernorm_kernels,
-// pos_encoding_kernels, activation_kernels) and of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu). A kernel
-// of another signature is like any other that is not known.
+// Where kernels end that write rows: their results are unknown, but what lies behind them stays. Signatures and what is
+// written are those of the public sources of PyTorch 2.15 (ATen/native/cuda: PersistentSoftmax.cuh,
+// layer_norm_kernel.cu), of vLLM 0.33 (csrc/libtorch_stable: layernorm_kernels, pos_encoding_kernels,
+// activation_kernels) and of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu). A kernel of another signature is
+// like any other that is not known.
 #include <optional>
 
 #include "virtual_device/values/effect.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int8_t kOne = -1;   // instead of a parameter that holds a count
 constexpr int8_t kGrid = -2;  // blocks along x
+constexpr int8_t kGridY = -3;
 
 // count times, step elements apart.
 struct Dimension {
@@ -36,6 +38,21 @@ struct RowKernel {
 };
 
 constexpr RowKernel kKernels[] = {
+    // (result, input, rows, their stride, columns, mask and what it covers)
+    {"(anonymous namespace)::softmax_warp_forward", "wriiirib", {{0, {2, 3}, {}, 4}}},
+    // (gradient, gradient of the result, result, rows, their stride, columns, mask)
+    {"(anonymous namespace)::softmax_warp_backward", "wrriiir", {{0, {3, 4}, {}, 5}}},
+    // (columns, epsilon, input, weight, bias, means, deviations, result), a block a row
+    {"at::native::(anonymous namespace)::vectorized_layer_norm_kernel",
+     "ifrrrwww",
+     {{5, {kGrid, kOne}}, {6, {kGrid, kOne}}, {7, {kGrid, 0}, {}, 0}}},
+    // (gradient of the result, input, means, deviations, weight, gradient, columns), a block a row
+    {"at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized", "rrrrrwi", {{5, {kGrid, 6}, {}, 6}}},
+    // (rows, columns, gradient, input, means, deviations, gradients of weight and bias), a row of sums for each block
+    // along y
+    {"at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate",
+     "llrrrrww",
+     {{6, {kGridY, 1}, {}, 1}, {7, {kGridY, 1}, {}, 1}}},
     // (result, input, strides and sizes of the input, weight, its stride, epsilon, tokens, row)
     {"vllm::rms_norm_kernel", "wrlllllrlfii", {{0, {kGrid, 11}, {}, 11}}},
     // (input, which is overwritten, its stride, residual, weight, epsilon, tokens, row, stride of the weight)
@@ -101,6 +118,7 @@ class RowEffect : public ComputedEffect {
   int64_t number(const Launch& launch, int8_t parameter) const {
     if (parameter == kOne) return 1;
     if (parameter == kGrid) return launch.grid[0];
+    if (parameter == kGridY) return launch.grid[1];
     const auto i = static_cast<uint32_t>(parameter);
     return kernel_.signature[i] == 'l' ? argument<int64_t>(launch, i) : argument<int32_t>(launch, i);
   }
