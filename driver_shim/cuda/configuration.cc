@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
 #include "virtual_device/device_names.h"
+#include "virtual_device/identity.h"
 #include "virtual_device/size.h"
 
 namespace maya::cuda {
@@ -94,12 +96,49 @@ void choose_device(Configuration& configuration) {
   if (configuration.profile == nullptr) configuration.profile = &none;
 }
 
+// The devices that a value of CUDA_VISIBLE_DEVICES names, in its order (CUDA C++ programming guide, "CUDA environment
+// variables"): numbers, or identifiers that may be cut short as long as one device alone begins with them. What follows
+// the first entry that names no device is not visible, and nothing is where a device is named twice.
+std::vector<int> named_devices(std::string_view text, int machine_devices) {
+  std::vector<int> named;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(entry.size() + 1, text.size()));
+    const size_t first = entry.find_first_not_of(" \t");
+    if (first == std::string_view::npos) break;
+    const std::string_view name = entry.substr(first);
+    int device = -1;
+    if (name.starts_with("GPU-")) {
+      int matches = 0;
+      for (int i = 0; i < machine_devices; ++i)
+        if (device::device_uuid_text(i).starts_with(name)) device = i, ++matches;
+      if (matches != 1) break;
+    } else if (std::from_chars(name.data(), name.data() + name.size(), device).ec != std::errc()) {
+      break;
+    }
+    if (device < 0 || device >= machine_devices) break;
+    if (std::find(named.begin(), named.end(), device) != named.end()) return {};
+    named.push_back(device);
+  }
+  return named;
+}
+
+void choose_visible(Configuration& configuration) {
+  const char* text = secure_getenv("CUDA_VISIBLE_DEVICES");
+  if (text != nullptr)
+    configuration.visible = named_devices(text, configuration.machine_devices);
+  else
+    for (int i = 0; i < configuration.machine_devices; ++i) configuration.visible.push_back(i);
+  configuration.devices = static_cast<int>(configuration.visible.size());
+}
+
 Configuration read_configuration() {
   Configuration result;
   choose_device(result);
   if (const auto text = variable("MAYA_DEVICES");
-      !text.empty() && !parse_integer(text, 0, kMostDevices, &result.devices))
+      !text.empty() && !parse_integer(text, 0, kMostDevices, &result.machine_devices))
     refuse(result, "MAYA_DEVICES", text, "0 to 64");
+  choose_visible(result);
   if (const auto text = variable("MAYA_MEMORY"); text == "unlimited")
     result.memory_limit_bytes = UINT64_MAX;
   else if (!text.empty() && !parse_positive_size(text, &result.memory_limit_bytes))

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "virtual_device/profile.h"
 
@@ -15,7 +16,9 @@ struct Configuration {
   bool valid = true;
   const device::DeviceProfile* profile = nullptr;  // never null
   std::string profile_text;                        // the text that the profile came from
-  int devices = 1;                                 // MAYA_DEVICES
+  int machine_devices = 1;                         // MAYA_DEVICES
+  int devices = 1;                                 // of them, those that CUDA_VISIBLE_DEVICES leaves to this process
+  std::vector<int> visible;                        // their numbers on the machine, in the process's order
   uint64_t memory_limit_bytes = 0;                 // MAYA_MEMORY; 0: the profile's own; UINT64_MAX: unlimited
   uint64_t host_budget_bytes = 1ull << 30;         // MAYA_HOST_MEMORY
   bool trace = true;                               // MAYA_TRACE
@@ -35,6 +38,8 @@ struct Configuration {
 
 // Never throws away a bad value silently. Thread safe; the object lives for ever.
 const Configuration& configuration();
+// The number on the machine of the device that this process calls `ordinal`: what its identity follows from.
+inline int machine_device(int ordinal) { return configuration().visible[static_cast<size_t>(ordinal)]; }
 
 // One line on standard error, "maya: " before it. Writes nothing else and never fails.
 void print_line(std::string_view text) noexcept;

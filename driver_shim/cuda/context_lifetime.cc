@@ -46,7 +46,8 @@ CUresult Driver::bring_to_life(Context& context) {
     }
     Recorder::get().allocation(layer_charge(context.device, device::Layer::kContext, bytes));
   }
-  if (ordinal < use_->devices) context.busy_ns = &use_->device[ordinal].busy_ns;
+  if (const auto machine = static_cast<uint32_t>(machine_device(context.device)); machine < use_->devices)
+    context.busy_ns = &use_->device[machine].busy_ns;
   // The trace's stream 0 is the legacy default stream of device 0; every other one gets an id of its own.
   const bool first_of_all = context.device == 0 && context.id == 1;
   const uint32_t id = first_of_all ? 0 : next_stream_id_.fetch_add(1, std::memory_order_relaxed);

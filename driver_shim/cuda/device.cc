@@ -64,7 +64,7 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return cuDeviceGetUuid
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   return with_device(device, uuid != nullptr, [&](Call&) {
     unsigned char bytes[16];
-    maya::device::device_uuid(device, bytes);
+    maya::device::device_uuid(maya::cuda::machine_device(device), bytes);
     memcpy(uuid->bytes, bytes, sizeof bytes);
     return CUDA_SUCCESS;
   });
@@ -175,7 +175,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
       if (sscanf(bus_id, "%x:%x.%x", &bus, &slot, &function) != 3) return CUDA_ERROR_INVALID_VALUE;
     }
     for (int ordinal = 0; ordinal < call.driver().device_count(); ++ordinal) {
-      const maya::device::PciAddress address = maya::device::pci_address(ordinal);
+      const maya::device::PciAddress address = maya::device::pci_address(maya::cuda::machine_device(ordinal));
       if (address.domain != domain || address.bus != bus || address.device != slot || function != 0) continue;
       *device = ordinal;
       return CUDA_SUCCESS;
@@ -186,8 +186,9 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
 
 CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
   constexpr int kWholeText_bytes = 13;  // "dddd:bb:dd.f" and the terminator
-  return with_device(device, bus_id != nullptr && length >= kWholeText_bytes,
-                     [&](Call&) { return copy_text(maya::device::pci_bus_id(device, 4), bus_id, length); });
+  return with_device(device, bus_id != nullptr && length >= kWholeText_bytes, [&](Call&) {
+    return copy_text(maya::device::pci_bus_id(maya::cuda::machine_device(device), 4), bus_id, length);
+  });
 }
 
 CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callback, void*,

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "driver_shim/cuda/configuration.h"
 #include "virtual_device/identity.h"
 
 namespace maya::cuda {
@@ -27,13 +28,13 @@ bool derived_attribute(const device::DeviceProfile& profile, int ordinal, CUdevi
       *value = profile.multiprocessors;
       return true;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-      *value = device::pci_address(ordinal).bus;
+      *value = device::pci_address(machine_device(ordinal)).bus;
       return true;
     case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-      *value = device::pci_address(ordinal).device;
+      *value = device::pci_address(machine_device(ordinal)).device;
       return true;
     case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
-      *value = device::pci_address(ordinal).domain;
+      *value = device::pci_address(machine_device(ordinal)).domain;
       return true;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
       *value = profile.memory_clock_khz;

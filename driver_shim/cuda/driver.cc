@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/device_time.h"
@@ -39,6 +40,14 @@ void report_routing(const device::RoutingCall& call) {
                        "routing=balanced");
 }
 
+// A machine without devices needs no explanation.
+void report_none_visible(const Configuration& chosen) {
+  static std::atomic<bool> reported{false};
+  if (chosen.machine_devices == 0 || reported.exchange(true)) return;
+  print_line("CUDA_VISIBLE_DEVICES leaves none of " + std::to_string(chosen.machine_devices) +
+             " devices (maya-run --devices) to this process");
+}
+
 }  // namespace
 
 std::atomic<Driver*> Driver::instance_{nullptr};
@@ -54,7 +63,10 @@ CUresult Driver::initialize() {
 CUresult Driver::create_instance() {
   const Configuration& chosen = maya::cuda::configuration();
   if (!chosen.valid) return CUDA_ERROR_INVALID_VALUE;
-  if (chosen.devices == 0) return CUDA_ERROR_NO_DEVICE;
+  if (chosen.devices == 0) {
+    report_none_visible(chosen);
+    return CUDA_ERROR_NO_DEVICE;
+  }
   device::set_routing(chosen.balanced_routing ? device::Routing::kBalanced : device::Routing::kUnknown, report_routing);
   device::Memory::Options options;
   options.devices = chosen.devices;
@@ -62,7 +74,9 @@ CUresult Driver::create_instance() {
       chosen.memory_limit_bytes != 0 ? chosen.memory_limit_bytes : chosen.profile->total_memory_bytes;
   options.host_budget_bytes = chosen.host_budget_bytes;
   device::ProcessUse* const use = publish_process_use(chosen);
-  for (uint32_t i = 0; i < use->devices; ++i) options.published.push_back(&use->device[i].used_bytes);
+  for (const int device : chosen.visible)
+    options.published.push_back(static_cast<uint32_t>(device) < use->devices ? &use->device[device].used_bytes
+                                                                             : nullptr);
   std::unique_ptr<device::Memory> memory = device::Memory::create(options);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   for (int i = 0; i < chosen.devices; ++i) {
@@ -194,8 +208,9 @@ Stream* Driver::resolve_stream(CUstream handle, Context& context, bool per_threa
 }
 
 void Driver::count_host_copy(int device, bool from_device, uint64_t bytes) {
-  if (static_cast<uint32_t>(device) < use_->devices)
-    use_->device[device].copied_bytes[from_device ? 1 : 0].fetch_add(bytes, std::memory_order_relaxed);
+  const auto machine = static_cast<uint32_t>(machine_device(device));
+  if (machine < use_->devices)
+    use_->device[machine].copied_bytes[from_device ? 1 : 0].fetch_add(bytes, std::memory_order_relaxed);
 }
 
 bool Driver::enable_peer(const Context& from, const Context& to) {

@@ -142,6 +142,9 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start_handle, CUeven
     if (start == nullptr || end == nullptr || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
         !start->recorded.load(std::memory_order_acquire) || !end->recorded.load(std::memory_order_acquire))
       return CUDA_ERROR_INVALID_HANDLE;
+    // "cudaEventElapsedTime() will fail if the two input events are associated to different devices" (CUDA C++
+    // programming guide, stream and event behavior of multi-device systems).
+    if (start->context->device != end->context->device) return CUDA_ERROR_INVALID_HANDLE;
     if (!is_complete(call, *start) || !is_complete(call, *end)) {
       call.driver().poll_again(kPoll_ns);
       return CUDA_ERROR_NOT_READY;

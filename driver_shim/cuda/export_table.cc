@@ -89,7 +89,7 @@ void range(int kind, const char* text, const char* domain, uint64_t id) {
   });
 }
 
-int device_count() { return configuration().valid ? configuration().devices : 0; }
+int device_count() { return configuration().valid ? configuration().machine_devices : 0; }
 
 const char* device_profile_text(int device) {
   return device < 0 || device >= device_count() ? nullptr : configuration().profile_text.c_str();

@@ -38,7 +38,7 @@ ProcessUse* make(const Configuration& configuration) {
   void* const page = shared_page();
   ProcessUse* const use = page != nullptr ? static_cast<ProcessUse*>(page) : &unseen;  // the file is all zeros
   use->process = getpid();
-  use->devices = std::min(static_cast<uint32_t>(configuration.devices), ProcessUse::kDevices);
+  use->devices = std::min(static_cast<uint32_t>(configuration.machine_devices), ProcessUse::kDevices);
   use->driver_reserve_bytes = configuration.profile->driver_reserve_bytes;
   snprintf(use->profile, sizeof use->profile, "%s", configuration.profile->name.c_str());
   snprintf(use->run, sizeof use->run, "%s", configuration.run_id.c_str());

@@ -1,6 +1,8 @@
 // MAYA_* variables, good and nonsense: each in a process of its own. Nonsense is one line that names variable, value
 // and what is allowed, and cuInit fails.
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 
 #include "test/cuda/driver_helpers.h"
 
@@ -89,6 +91,60 @@ TEST_CASE("Device, number of devices and memory limit are chosen by variables") 
           cuCtxSetCurrent(context);
           return total_bytes() == 85028896768u && cuMemAlloc_v2(&address, size_t{200} << 30) == CUDA_SUCCESS ? 0 : 1;
         }).status == 0);
+}
+
+// CUDA C++ programming guide, "CUDA environment variables". Of four devices; their identifiers end in 00 to 03.
+TEST_CASE("CUDA_VISIBLE_DEVICES chooses and orders devices as the guide says") {
+  struct Case {
+    const char* value;
+    std::vector<int> machine;  // in the process's order
+  };
+  const std::string id = "GPU-4d617961-5e0d-4e11-8c3b-70296af4d1";
+  const std::string whole = id + "02", two = id + "03, " + id + "00", short_one = "GPU-4d", mixed = "1," + id + "02";
+  const Case cases[] = {{"0,1,2,3", {0, 1, 2, 3}},
+                        {"2", {2}},
+                        {"3,1", {3, 1}},
+                        {" 1, 2", {1, 2}},
+                        {"1,9,2", {1}},  // only what stands before the first that is none
+                        {"1,-1,2", {1}},
+                        {"9", {}},
+                        {"-1", {}},
+                        {"", {}},
+                        {"NoDevFiles", {}},
+                        {"1,1", {}},  // twice: none
+                        {whole.c_str(), {2}},
+                        {two.c_str(), {3, 0}},
+                        {short_one.c_str(), {}},  // begins all of them
+                        {mixed.c_str(), {1, 2}}};
+  for (const Case& one : cases) {
+    INFO(one.value);
+    const Outcome outcome = with_variable("CUDA_VISIBLE_DEVICES", one.value, [&] {
+      setenv("MAYA_DEVICES", "4", 1);
+      const CUresult status = cuInit(0);
+      if (one.machine.empty()) return status == CUDA_ERROR_NO_DEVICE && cuInit(0) == CUDA_ERROR_NO_DEVICE ? 0 : 1;
+      int count = 0;
+      if (status != CUDA_SUCCESS || cuDeviceGetCount(&count) != CUDA_SUCCESS) return 2;
+      if (count != static_cast<int>(one.machine.size())) return 3;
+      for (int i = 0; i < count; ++i) {
+        CUuuid uuid;
+        char bus[16], expected[16];
+        int number = -1, back = -1;
+        cuDeviceGetUuid_v2(&uuid, i);
+        if (uuid.bytes[15] != one.machine[static_cast<size_t>(i)]) return 4;
+        // One bus a device, 0x10 apart (virtual_device/identity.h).
+        snprintf(expected, sizeof expected, "0000:%02X:00.0", 0x1b + 0x10 * one.machine[static_cast<size_t>(i)]);
+        if (cuDeviceGetPCIBusId(bus, sizeof bus, i) != CUDA_SUCCESS || strcmp(bus, expected) != 0) return 5;
+        if (cuDeviceGetByPCIBusId(&back, bus) != CUDA_SUCCESS || back != i) return 6;
+        cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, i);
+        if (number != 0x1b + 0x10 * one.machine[static_cast<size_t>(i)]) return 7;
+      }
+      CUdevice none;
+      return cuDeviceGet(&none, count) == CUDA_ERROR_INVALID_DEVICE ? 0 : 8;
+    });
+    CHECK(outcome.status == 0);
+    // No device is worth one line, however often the program tries.
+    CHECK(std::count(outcome.text.begin(), outcome.text.end(), '\n') == (one.machine.empty() ? 1 : 0));
+  }
 }
 
 TEST_CASE("A context that does not fit is out of memory") {

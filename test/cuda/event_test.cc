@@ -98,6 +98,22 @@ TEST_CASE("An event belongs to its context") {
     CHECK(cuEventRecord(event, nullptr) ==
           CUDA_ERROR_INVALID_HANDLE);                             // "hEvent and hStream must be from the same context"
     CHECK(cuStreamWaitEvent(nullptr, event, 0) == CUDA_SUCCESS);  // waiting may cross contexts
+    // "cudaEventElapsedTime() will fail if the two input events are associated to different devices."
+    CUevent other = nullptr;
+    REQUIRE(cuEventCreate(&other, 0) == CUDA_SUCCESS);
+    CHECK(cuEventRecord(other, nullptr) == CUDA_SUCCESS);
+    REQUIRE(cuCtxPushCurrent_v2(first.get()) == CUDA_SUCCESS);
+    CHECK(cuEventRecord(event, nullptr) == CUDA_SUCCESS);
+    REQUIRE(cuCtxPopCurrent_v2(nullptr) == CUDA_SUCCESS);
+    // "cudaEventSynchronize() and cudaEventQuery() will succeed even if ..."
+    CHECK(cuEventSynchronize(event) == CUDA_SUCCESS);
+    CHECK(cuEventSynchronize(other) == CUDA_SUCCESS);
+    CHECK(cuEventQuery(event) == CUDA_SUCCESS);
+    float milliseconds = -1;
+    CHECK(cuEventElapsedTime_v2(&milliseconds, event, other) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(cuEventElapsedTime(&milliseconds, other, event) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(milliseconds == -1);
+    CHECK(cuEventDestroy_v2(other) == CUDA_SUCCESS);
     CHECK(cuCtxRecordEvent(second.get(), event) == CUDA_ERROR_INVALID_HANDLE);
   }
   CHECK(cuCtxRecordEvent(first.get(), event) == CUDA_SUCCESS);

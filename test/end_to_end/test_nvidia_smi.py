@@ -42,13 +42,13 @@ def smi(*arguments, **more):
 
 
 class NvidiaSmi(EndToEnd):
-    def start(self, fills, inside_maya_run=False):
+    def start(self, fills, inside_maya_run=False, **more):
         program = self.scratch / "holder.py"
         program.write_text(HOLDER)
         command = [sys.executable, program, str(fills)]
         if inside_maya_run:
             command = [BIN / "maya-run", "--no-trace", "--", *command]
-        process = subprocess.Popen([str(c) for c in command], env=environment(LD_LIBRARY_PATH=str(LIB)), stdin=subprocess.PIPE,
+        process = subprocess.Popen([str(c) for c in command], env=environment(LD_LIBRARY_PATH=str(LIB), **more), stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stdin.close)
@@ -57,6 +57,12 @@ class NvidiaSmi(EndToEnd):
         self.assertEqual(process.stdout.readline(), "ready\n")
         self.assertEqual(process.stdout.readline(), "done\n")
         return process
+
+    def test_device_that_a_program_sees(self):
+        """Device 0 of a program with CUDA_VISIBLE_DEVICES=2 is device 2 of the machine."""
+        self.start(0, MAYA_DEVICES="4", CUDA_VISIBLE_DEVICES="2")
+        used = smi("--query-gpu=memory.used", "--format=csv,noheader,nounits", MAYA_DEVICES="4").stdout.split()
+        self.assertEqual([int(one) > 1024 for one in used], [False, False, True, False])
 
     def test_query_of_an_idle_h100(self):
         run = smi("--query-gpu=index,name,memory.total,memory.used,utilization.gpu,power.limit,clocks.max.memory,compute_cap,fan.speed",
