@@ -124,14 +124,16 @@ Area::~Area() {
   close(descriptor_);
 }
 
-bool Area::join(int rank, int world_rank, int device) {
+bool Area::join(int rank, const Seat& seat) {
   Member& member = members_[rank];
   flock lock = lock_of(rank, F_WRLCK);
   if (fcntl(descriptor_, F_SETLK, &lock) != 0 || member.state.load(std::memory_order_acquire) != Member::kAbsent)
     return false;
   member.process = getpid();
-  member.world_rank = world_rank;
-  member.device = device;
+  member.world_rank = seat.world_rank;
+  member.device = seat.device;
+  member.host = seat.host;
+  member.bus_id = seat.bus_id;
   uint32_t absent = Member::kAbsent;
   if (!member.state.compare_exchange_strong(absent, Member::kJoined, std::memory_order_acq_rel)) return false;
   control_->joined.fetch_add(1, std::memory_order_acq_rel);

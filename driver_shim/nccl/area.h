@@ -50,9 +50,19 @@ struct Member {
   std::atomic<uint64_t> collectives_done;  // all before this position are done with
   std::atomic<uint64_t> managements_done;
   std::atomic<uint64_t> blocked_since_ns;  // 0: the process does not wait
-  uint64_t unused[3];
+  uint64_t host;                           // equal for ranks of one machine
+  uint64_t bus_id;                         // of the device, as domain, bus, device and function
+  uint64_t unused;
 };
 static_assert(sizeof(Member) == 64);
+
+// Who a rank is and where its device is.
+struct Seat {
+  int32_t world_rank = -1;
+  int32_t device = 0;
+  uint64_t host = 0;
+  uint64_t bus_id = 0;
+};
 
 class Area {
  public:
@@ -72,7 +82,7 @@ class Area {
   int ranks() const { return ranks_; }
 
   // Makes this process rank `rank`. False when that rank is taken.
-  bool join(int rank, int world_rank, int device);
+  bool join(int rank, const Seat& seat);
   // The rank will do nothing more.
   void leave(int rank);
   int joined() const;  // ranks that joined, also those that have left or died since

@@ -87,10 +87,11 @@ void replay(void* argument, CUstream stream) {
 void release(void* argument) { delete static_cast<Issue*>(argument); }
 
 ncclResult_t issue(ncclComm_t comm, const CollectiveCall& call) {
-  if (const ncclResult_t result = ready(comm, call.api); result != ncclSuccess) return result;
+  std::shared_ptr<Communicator> communicator;
+  if (const ncclResult_t result = ready(comm, call.api, &communicator); result != ncclSuccess) return result;
   const maya::MayaTable& driver = *shim::driver();
   const uint64_t entry_ns = driver.now_ns();
-  Issue issue{comm->communicator, call, parameters_of(call)};
+  Issue issue{std::move(communicator), call, parameters_of(call)};
   const Communicator& c = *issue.communicator;
   if (const ncclResult_t result = check(c, call); result != ncclSuccess) return result;
   if (const ncclResult_t result = charge_for(*issue.communicator, call); result != ncclSuccess) return result;

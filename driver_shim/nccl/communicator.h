@@ -82,7 +82,8 @@ struct Communicator {
     return error_text;
   }
 
-  std::unique_ptr<Rendezvous> rendezvous;  // while starting
+  std::mutex start_mutex;
+  std::unique_ptr<Rendezvous> rendezvous;  // while starting; guarded by start_mutex
   std::shared_ptr<Area> area;              // null: one rank, or twins
   uint32_t trace_id = 0;
   std::vector<int32_t> world_ranks;  // empty: not known
@@ -126,10 +127,11 @@ namespace maya::nccl {
 ncclResult_t failed(ncclResult_t result, std::string text);
 const char* last_error();
 
-// False, with ncclGetLastError set, unless `comm` is a live communicator.
-bool valid(ncclComm_t comm, const char* api);
-// As valid(), and ready for calls: otherwise the documented error.
-ncclResult_t ready(ncclComm_t comm, const char* api);
+// The communicator of a live handle, which other threads may abort meanwhile; null, with ncclGetLastError set, when it
+// is none.
+std::shared_ptr<Communicator> hold(ncclComm_t comm, const char* api);
+// As hold(), and ready for calls: otherwise the documented error.
+ncclResult_t ready(ncclComm_t comm, const char* api, std::shared_ptr<Communicator>* held);
 
 // MAYA_TWINS=1: the other ranks of the world are absent.
 bool twins();

@@ -102,7 +102,8 @@ void set_error(Communicator& communicator, ncclResult_t error, std::string text)
 // Marks every rank of this process in the area as waiting, for those who wait for it.
 class Blocked {
  public:
-  explicit Blocked(const Communicator& communicator) : member_(communicator.area->member(communicator.rank)) {
+  explicit Blocked(const Communicator& communicator)
+      : area_(communicator.area), member_(area_->member(communicator.rank)) {
     member_.blocked_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   }
   ~Blocked() { member_.blocked_since_ns.store(0, std::memory_order_relaxed); }
@@ -110,6 +111,7 @@ class Blocked {
   Blocked& operator=(const Blocked&) = delete;
 
  private:
+  const std::shared_ptr<Area> area_;  // the communicator may be aborted meanwhile
   Member& member_;
 };
 
@@ -168,7 +170,13 @@ void wait_for_call(void* argument, int synchronization) {
 
 constexpr PendingCallbacks kCallbacks = {&poll_call, &wait_for_call};
 
-// Waits for room in a ring. True when there is none to be had: the reader is gone.
+// Ended by another thread. With the mutex held: nothing may be left to its engine after that.
+bool aborted(const Communicator& communicator) {
+  return communicator.state.load() == Communicator::State::kEnded ||
+         communicator.state.load() == Communicator::State::kRevoked;
+}
+
+// Waits for room in a ring. False when there is none to be had: the reader is gone, or the communicator aborted.
 template <typename Room>
 bool wait_for_room(Communicator& communicator, Room&& has_room) {
   while (!has_room()) {
@@ -177,7 +185,7 @@ bool wait_for_room(Communicator& communicator, Room&& has_room) {
       std::lock_guard<std::mutex> lock(engine_mutex());
       progress(communicator);
       check_peers(communicator);
-      if (communicator.error.load() != ncclSuccess) return false;
+      if (communicator.error.load() != ncclSuccess || aborted(communicator)) return false;
     }
     if (has_room()) break;
     Blocked blocked(communicator);
@@ -231,7 +239,10 @@ ncclResult_t wait_later(const std::shared_ptr<PendingCall>& pending) {
   return ncclSuccess;
 }
 
-ncclResult_t peers_gone(Communicator& c) { return failed(c.error.load(), c.error_text_copy()); }
+ncclResult_t not_posted(Communicator& c, const CollectiveCall& call) {
+  if (c.error.load() != ncclSuccess) return failed(c.error.load(), c.error_text_copy());
+  return failed(ncclInvalidUsage, std::string(call.api) + ": the communicator was aborted");
+}
 
 ncclResult_t post_send(Communicator& c, const CollectiveCall& call, const Contribution& own) {
   uint64_t position = 0;
@@ -242,7 +253,7 @@ ncclResult_t post_send(Communicator& c, const CollectiveCall& call, const Contri
   const bool room = wait_for_room(c, [&] {
     return c.area->messages_done(c.rank, call.root).load(std::memory_order_acquire) + Area::kMessages > position;
   });
-  if (!room) return peers_gone(c);
+  if (!room) return not_posted(c, call);
   Record& record = c.area->message(c.rank, call.root, position);
   write_record(c, record, own, {true, call.root, position});
   c.area->publish(record, position);
@@ -256,6 +267,7 @@ ncclResult_t post_receive(const std::shared_ptr<Communicator>& communicator, con
   pending->call = call;
   pending->own = std::move(own);
   std::lock_guard<std::mutex> lock(engine_mutex());
+  if (aborted(*communicator)) return not_posted(*communicator, call);
   pending->position = communicator->next_receive[call.root]++;
   if (const ncclResult_t status = wait_later(pending); status != ncclSuccess) return status;
   communicator->receives[call.root].push_back(pending);
@@ -280,7 +292,7 @@ ncclResult_t post_collective(const std::shared_ptr<Communicator>& communicator, 
         return false;
     return true;
   });
-  if (!room) return peers_gone(c);
+  if (!room) return not_posted(c, call);
   Record& record = c.area->collective(c.rank, position);
   write_record(c, record, own, {false, 0, position});
   c.area->publish(record, position);
@@ -288,6 +300,7 @@ ncclResult_t post_collective(const std::shared_ptr<Communicator>& communicator, 
   if (!waits) answer_alone(c, call, own);
   pending->own = std::move(own);
   std::lock_guard<std::mutex> lock(engine_mutex());
+  if (aborted(c)) return not_posted(c, call);
   if (waits)
     if (const ncclResult_t status = wait_later(pending); status != ncclSuccess) return status;
   c.collectives.push_back(pending);

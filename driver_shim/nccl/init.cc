@@ -67,10 +67,13 @@ MAYA_NCCL(ncclCommInitAll, ncclComm_t* comms, int count, const int* devices) {
   if (comms == nullptr || count < 1) return failed(ncclInvalidArgument, "ncclCommInitAll: no communicators asked for");
   const maya::MayaTable* driver = maya::shim::driver();
   if (driver == nullptr) return failed(ncclUnhandledCudaError, "ncclCommInitAll: no driver");
+  int visible = 0;
+  if (MAYA_DRIVER(cuInit)(0) != CUDA_SUCCESS || MAYA_DRIVER(cuDeviceGetCount)(&visible) != CUDA_SUCCESS)
+    return failed(ncclUnhandledCudaError, "ncclCommInitAll: no devices");
   std::set<int> distinct;
   for (int i = 0; i < count; ++i) {
     const int device = devices != nullptr ? devices[i] : i;
-    if (device < 0 || device >= driver->device_count() || !distinct.insert(device).second)
+    if (device < 0 || device >= visible || !distinct.insert(device).second)
       return failed(ncclInvalidUsage,
                     "ncclCommInitAll: device " + std::to_string(device) + " does not exist or is listed twice");
   }

@@ -1,9 +1,12 @@
 // Handles; how communicators begin and end.
 #include "driver_shim/nccl/lifecycle.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -37,6 +40,43 @@ int number_from_environment(const char* name) {
   return text == nullptr || end == text || *end != 0 || value < 0 || value > INT32_MAX ? -1 : static_cast<int>(value);
 }
 
+// Which machine this is to NCCL: NCCL_HOSTID where it is set, else the node that the launcher tells. Ranks without
+// either are on one machine.
+uint64_t host() {
+  static const uint64_t number = [] {
+    const char* text = secure_getenv("NCCL_HOSTID");
+    if (text != nullptr && text[0] != 0) return uint64_t{1} << 63 | std::hash<std::string>()(text) >> 1;
+    const int rank = world_rank(), per_node = gpus_per_node();
+    return rank < 0 || per_node <= 0 ? uint64_t{0} : static_cast<uint64_t>(rank / per_node);
+  }();
+  return number;
+}
+
+Seat seat_of(const Communicator& c) {
+  Seat seat{world_rank(), c.device, host(), 0};
+  char text[32] = {};
+  const auto bus_id = MAYA_DRIVER(cuDeviceGetPCIBusId);
+  if (bus_id == nullptr || bus_id(text, sizeof text, c.device) != CUDA_SUCCESS) return seat;
+  for (const char* digit = text; *digit != 0; ++digit)
+    if (const char* known = strchr("0123456789abcdef", tolower(*digit)); known != nullptr)
+      seat.bus_id = seat.bus_id << 4 | static_cast<uint64_t>(known - "0123456789abcdef");
+  return seat;
+}
+
+// NCCL refuses two ranks of a communicator on one device.
+ncclResult_t check_devices(const Communicator& c) {
+  const Member& own = c.area->member(c.rank);
+  for (int rank = 0; rank < c.ranks; ++rank) {
+    const Member& other = c.area->member(rank);
+    if (rank == c.rank || other.host != own.host || other.bus_id != own.bus_id) continue;
+    char text[96];
+    snprintf(text, sizeof text, "Duplicate GPU detected : rank %d and rank %d both on CUDA device %lx", c.rank, rank,
+             own.bus_id);
+    return failed(ncclInvalidUsage, text);
+  }
+  return ncclSuccess;
+}
+
 class Joining : public Beginning {
  public:
   Joining(const char* api, std::shared_ptr<Communicator> communicator, ncclComm_t* out)
@@ -44,14 +84,17 @@ class Joining : public Beginning {
 
   ncclResult_t progress() override {
     Communicator& c = *communicator_;
+    std::lock_guard<std::mutex> lock(c.start_mutex);
+    if (c.state.load() == Communicator::State::kEnded)
+      return failed(ncclInvalidUsage, std::string(api_) + ": the communicator was aborted");
     if (c.ranks > 1 && !c.twins) {
-      if (c.rendezvous == nullptr)
-        c.rendezvous = std::make_unique<Rendezvous>(c.identity, c.ranks, c.rank, world_rank(), c.device);
+      if (c.rendezvous == nullptr) c.rendezvous = std::make_unique<Rendezvous>(c.identity, c.ranks, c.rank, seat_of(c));
       const ncclResult_t result = c.rendezvous->progress();
       if (result == ncclInProgress) return result;
       if (result != ncclSuccess) return give_up(result);
       c.area = c.rendezvous->area();
       c.rendezvous.reset();
+      if (const ncclResult_t shared = check_devices(c); shared != ncclSuccess) return give_up(shared);
     }
     become_ready(c);
     if (const ncclResult_t result = charge_communicator(c, api_); result != ncclSuccess) return give_up(result);
@@ -60,6 +103,7 @@ class Joining : public Beginning {
   }
 
   void wait() override {
+    std::lock_guard<std::mutex> lock(communicator_->start_mutex);
     if (communicator_->rendezvous != nullptr) communicator_->rendezvous->wait();
   }
   bool blocking() const override { return communicator_->configuration.blocking; }
@@ -69,7 +113,7 @@ class Joining : public Beginning {
   ncclResult_t give_up(ncclResult_t result) {
     Communicator& c = *communicator_;
     std::string text = std::string(api_) + ": " + (c.rendezvous != nullptr ? c.rendezvous->error() : last_error());
-    if (result == ncclSystemError || result == ncclRemoteError) {
+    if (result == ncclSystemError || result == ncclRemoteError || result == ncclInvalidUsage) {
       const std::string line = "maya: " + text + "\n";
       [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
     }
@@ -118,18 +162,19 @@ int gpus_per_node() {
   return given;
 }
 
-bool valid(ncclComm_t comm, const char* api) {
+std::shared_ptr<Communicator> hold(ncclComm_t comm, const char* api) {
   if (comm != nullptr) {
     std::lock_guard<std::mutex> lock(live_mutex);
-    if (live().count(comm) != 0) return true;
+    if (live().count(comm) != 0) return comm->communicator;
   }
   failed(ncclInvalidArgument, std::string(api) + ": the communicator is null, destroyed or corrupted");
-  return false;
+  return nullptr;
 }
 
-ncclResult_t ready(ncclComm_t comm, const char* api) {
-  if (!valid(comm, api)) return ncclInvalidArgument;
-  Communicator& c = *comm->communicator;
+ncclResult_t ready(ncclComm_t comm, const char* api, std::shared_ptr<Communicator>* held) {
+  *held = hold(comm, api);
+  if (*held == nullptr) return ncclInvalidArgument;
+  Communicator& c = **held;
   if (c.state.load() == Communicator::State::kStarting) carry_on(c);
   const ncclResult_t error = c.error.load();
   const std::string name(api);
@@ -143,6 +188,8 @@ ncclResult_t ready(ncclComm_t comm, const char* api) {
       return failed(ncclInvalidUsage, name + ": the communicator was finalized");
     case Communicator::State::kRevoked:
       return failed(ncclInvalidUsage, name + ": the communicator was revoked");
+    case Communicator::State::kEnded:
+      return failed(ncclInvalidUsage, name + ": the communicator was aborted");
     default:
       break;
   }
@@ -159,24 +206,21 @@ ncclComm_t make_handle(std::shared_ptr<Communicator> communicator) {
 
 void retire(ncclComm_t comm) {
   // Handles of destroyed communicators must be told from live ones, so their memory is kept.
-  {
-    std::lock_guard<std::mutex> lock(live_mutex);
-    live().erase(comm);
-  }
-  comm->magic = 0;
-  const std::shared_ptr<Communicator> communicator = std::move(comm->communicator);
-  Communicator& c = *communicator;
+  std::shared_ptr<Communicator> communicator;
   std::unique_ptr<Beginning> beginning;
   {
     std::lock_guard<std::mutex> lock(live_mutex);
-    const auto found = on_their_way().find(&c);
+    if (live().erase(comm) == 0) return;  // another thread was faster
+    comm->magic = 0;
+    communicator = std::move(comm->communicator);
+    const auto found = on_their_way().find(communicator.get());
     if (found != on_their_way().end()) {
       beginning = std::move(found->second);
       on_their_way().erase(found);
     }
   }
+  Communicator& c = *communicator;
   beginning.reset();
-  c.rendezvous.reset();
   c.state.store(Communicator::State::kEnded);
   {
     std::lock_guard<std::mutex> lock(engine_mutex());
@@ -234,7 +278,8 @@ void become_ready(Communicator& c) {
                                             c.world_ranks.empty() ? nullptr : c.world_ranks.data(),
                                             c.twins ? 1 : 0};
   c.trace_id = shim::driver()->describe_communicator(&description);
-  c.state.store(Communicator::State::kReady);
+  Communicator::State starting = Communicator::State::kStarting;
+  c.state.compare_exchange_strong(starting, Communicator::State::kReady);
 }
 
 std::unique_ptr<Beginning> make_joining(const char* api, std::shared_ptr<Communicator> communicator, ncclComm_t* out) {
@@ -269,31 +314,34 @@ using namespace maya::nccl;
 
 MAYA_NCCL(ncclCommDestroy, ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;  // documented: a null communicator is accepted
-  if (!valid(comm, "ncclCommDestroy")) return ncclInvalidArgument;
-  if (comm->communicator->state.load() == Communicator::State::kReady) finish_calls(comm->communicator);
+  const auto communicator = hold(comm, "ncclCommDestroy");
+  if (communicator == nullptr) return ncclInvalidArgument;
+  if (communicator->state.load() == Communicator::State::kReady) finish_calls(communicator);
   retire(comm);
   return ncclSuccess;
 }
 
 MAYA_NCCL(ncclCommAbort, ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
-  if (!valid(comm, "ncclCommAbort")) return ncclInvalidArgument;
+  if (hold(comm, "ncclCommAbort") == nullptr) return ncclInvalidArgument;
   retire(comm);
   return ncclSuccess;
 }
 
 MAYA_NCCL(ncclCommFinalize, ncclComm_t comm) {
-  if (const ncclResult_t result = ready(comm, "ncclCommFinalize"); result != ncclSuccess) return result;
-  finish_calls(comm->communicator);
-  comm->communicator->state.store(Communicator::State::kFinalized);
+  std::shared_ptr<Communicator> communicator;
+  if (const ncclResult_t result = ready(comm, "ncclCommFinalize", &communicator); result != ncclSuccess) return result;
+  finish_calls(communicator);
+  communicator->state.store(Communicator::State::kFinalized);
   return ncclSuccess;
 }
 
 MAYA_NCCL(ncclCommRevoke, ncclComm_t comm, int flags) {
-  if (!valid(comm, "ncclCommRevoke")) return ncclInvalidArgument;
+  const auto communicator = hold(comm, "ncclCommRevoke");
+  if (communicator == nullptr) return ncclInvalidArgument;
   if (flags != NCCL_REVOKE_DEFAULT)
     return failed(ncclInvalidArgument, "ncclCommRevoke: invalid flags " + std::to_string(flags));
-  Communicator& c = *comm->communicator;
+  Communicator& c = *communicator;
   if (c.state.load() == Communicator::State::kStarting || c.state.load() == Communicator::State::kFinalized)
     return failed(ncclInvalidUsage, "ncclCommRevoke: the communicator is not ready");
   std::lock_guard<std::mutex> lock(engine_mutex());
@@ -303,18 +351,20 @@ MAYA_NCCL(ncclCommRevoke, ncclComm_t comm, int flags) {
 }
 
 MAYA_NCCL(ncclCommSuspend, ncclComm_t comm, int flags) {
-  if (const ncclResult_t result = ready(comm, "ncclCommSuspend"); result != ncclSuccess) return result;
+  std::shared_ptr<Communicator> communicator;
+  if (const ncclResult_t result = ready(comm, "ncclCommSuspend", &communicator); result != ncclSuccess) return result;
   if (flags != NCCL_SUSPEND_MEM)
     return failed(ncclInvalidArgument, "ncclCommSuspend: invalid flags " + std::to_string(flags));
-  finish_calls(comm->communicator);
-  suspend_memory(*comm->communicator);
-  comm->communicator->state.store(Communicator::State::kSuspended);
+  finish_calls(communicator);
+  suspend_memory(*communicator);
+  communicator->state.store(Communicator::State::kSuspended);
   return ncclSuccess;
 }
 
 MAYA_NCCL(ncclCommResume, ncclComm_t comm) {
-  if (!valid(comm, "ncclCommResume")) return ncclInvalidArgument;
-  Communicator& c = *comm->communicator;
+  const auto communicator = hold(comm, "ncclCommResume");
+  if (communicator == nullptr) return ncclInvalidArgument;
+  Communicator& c = *communicator;
   if (c.state.load() != Communicator::State::kSuspended)
     return failed(ncclInvalidUsage, "ncclCommResume: the communicator is not suspended");
   if (const ncclResult_t result = resume_memory(c); result != ncclSuccess) return result;
@@ -323,9 +373,9 @@ MAYA_NCCL(ncclCommResume, ncclComm_t comm) {
 }
 
 MAYA_NCCL(ncclCommGetAsyncError, ncclComm_t comm, ncclResult_t* error) {
-  if (!valid(comm, "ncclCommGetAsyncError")) return ncclInvalidArgument;
+  const auto communicator = hold(comm, "ncclCommGetAsyncError");
+  if (communicator == nullptr) return ncclInvalidArgument;
   if (error == nullptr) return failed(ncclInvalidArgument, "ncclCommGetAsyncError: asyncError is null");
-  const std::shared_ptr<Communicator> communicator = comm->communicator;
   if (communicator->state.load() == Communicator::State::kStarting) {
     carry_on(*communicator);
   } else {

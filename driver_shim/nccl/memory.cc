@@ -22,7 +22,7 @@ MAYA_NCCL(ncclMemFree, void* pointer) {
 }
 
 MAYA_NCCL(ncclCommRegister, const ncclComm_t comm, void* buffer, size_t bytes, void** handle) {
-  if (!valid(comm, "ncclCommRegister")) return ncclInvalidArgument;
+  if (hold(comm, "ncclCommRegister") == nullptr) return ncclInvalidArgument;
   if (buffer == nullptr || bytes == 0 || handle == nullptr)
     return failed(ncclInvalidArgument, "ncclCommRegister: a pointer is null or there are no bytes");
   *handle = buffer;
@@ -30,6 +30,6 @@ MAYA_NCCL(ncclCommRegister, const ncclComm_t comm, void* buffer, size_t bytes, v
 }
 
 MAYA_NCCL(ncclCommDeregister, const ncclComm_t comm, void* handle) {
-  if (!valid(comm, "ncclCommDeregister")) return ncclInvalidArgument;
+  if (hold(comm, "ncclCommDeregister") == nullptr) return ncclInvalidArgument;
   return handle != nullptr ? ncclSuccess : failed(ncclInvalidArgument, "ncclCommDeregister: the handle is null");
 }

@@ -26,12 +26,14 @@ ncclTeam_t lsa_team(const Communicator& c) {
 using namespace maya::nccl;
 
 MAYA_NCCL(ncclCommQueryProperties, ncclComm_t comm, ncclCommProperties_t* properties) {
-  if (const ncclResult_t result = ready(comm, "ncclCommQueryProperties"); result != ncclSuccess) return result;
+  std::shared_ptr<Communicator> communicator;
+  if (const ncclResult_t result = ready(comm, "ncclCommQueryProperties", &communicator); result != ncclSuccess)
+    return result;
   if (properties == nullptr || properties->magic != NCCL_API_MAGIC ||
       properties->size < offsetof(ncclCommProperties_t, deviceApiSupport))
     return failed(ncclInvalidArgument,
                   "ncclCommQueryProperties: the struct was not made with NCCL_COMM_PROPERTIES_INITIALIZER");
-  const Communicator& c = *comm->communicator;
+  const Communicator& c = *communicator;
   ncclCommProperties_t whole = NCCL_COMM_PROPERTIES_INITIALIZER;
   whole.size = properties->size;
   whole.version = properties->version;
@@ -50,27 +52,32 @@ MAYA_NCCL(ncclCommQueryProperties, ncclComm_t comm, ncclCommProperties_t* proper
   MAYA_NCCL_EXPORT type name(__VA_ARGS__)
 
 MAYA_NCCL_TEAM(ncclTeam_t, ncclTeamWorld, ncclComm_t comm) {
-  if (!valid(comm, "ncclTeamWorld")) return {};
-  return {comm->communicator->ranks, comm->communicator->rank, 1};
+  const auto communicator = hold(comm, "ncclTeamWorld");
+  if (communicator == nullptr) return {};
+  return {communicator->ranks, communicator->rank, 1};
 }
 
 MAYA_NCCL_TEAM(ncclTeam_t, ncclTeamLsa, ncclComm_t comm) {
-  if (!valid(comm, "ncclTeamLsa")) return {};
-  return lsa_team(*comm->communicator);
+  const auto communicator = hold(comm, "ncclTeamLsa");
+  if (communicator == nullptr) return {};
+  return lsa_team(*communicator);
 }
 
 MAYA_NCCL_TEAM(ncclTeam_t, ncclTeamRail, ncclComm_t comm) {
-  if (!valid(comm, "ncclTeamRail")) return {};
-  const int size = ranks_of_node(*comm->communicator);
-  return {comm->communicator->ranks / size, comm->communicator->rank / size, size};
+  const auto communicator = hold(comm, "ncclTeamRail");
+  if (communicator == nullptr) return {};
+  const int size = ranks_of_node(*communicator);
+  return {communicator->ranks / size, communicator->rank / size, size};
 }
 
 MAYA_NCCL_TEAM(int, ncclTeamRankToWorld, ncclComm_t comm, ncclTeam_t team, int rank) {
-  if (!valid(comm, "ncclTeamRankToWorld")) return -1;
-  return comm->communicator->rank + (rank - team.rank) * team.stride;
+  const auto communicator = hold(comm, "ncclTeamRankToWorld");
+  if (communicator == nullptr) return -1;
+  return communicator->rank + (rank - team.rank) * team.stride;
 }
 
 MAYA_NCCL_TEAM(int, ncclTeamRankToLsa, ncclComm_t comm, ncclTeam_t team, int rank) {
-  if (!valid(comm, "ncclTeamRankToLsa")) return -1;
-  return lsa_team(*comm->communicator).rank + (rank - team.rank) * team.stride;
+  const auto communicator = hold(comm, "ncclTeamRankToLsa");
+  if (communicator == nullptr) return -1;
+  return lsa_team(*communicator).rank + (rank - team.rank) * team.stride;
 }

@@ -13,9 +13,10 @@ namespace {
 
 template <typename Get>
 ncclResult_t answer(ncclComm_t comm, int* value, const char* api, Get&& get) {
-  if (!valid(comm, api)) return ncclInvalidArgument;
+  const auto communicator = hold(comm, api);
+  if (communicator == nullptr) return ncclInvalidArgument;
   if (value == nullptr) return failed(ncclInvalidArgument, std::string(api) + ": a pointer is null");
-  *value = get(*comm->communicator);
+  *value = get(*communicator);
   return ncclSuccess;
 }
 
@@ -61,9 +62,10 @@ MAYA_NCCL_EXPORT const char* pncclGetLastError(ncclComm_t comm) __attribute__((a
 MAYA_NCCL_EXPORT const char* ncclGetLastError(ncclComm_t) { return last_error(); }
 
 MAYA_NCCL(ncclCommMemStats, ncclComm_t comm, ncclCommMemStat_t kind, uint64_t* value) {
-  if (!valid(comm, "ncclCommMemStats")) return ncclInvalidArgument;
+  const auto communicator = hold(comm, "ncclCommMemStats");
+  if (communicator == nullptr) return ncclInvalidArgument;
   if (value == nullptr) return failed(ncclInvalidArgument, "ncclCommMemStats: value is null");
-  const Communicator& c = *comm->communicator;
+  const Communicator& c = *communicator;
   switch (kind) {
     case ncclStatGpuMemSuspended:
       *value = c.state.load() == Communicator::State::kSuspended ? 1 : 0;

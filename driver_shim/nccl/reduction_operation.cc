@@ -7,7 +7,9 @@ using namespace maya::nccl;
 
 MAYA_NCCL(ncclRedOpCreatePreMulSum, ncclRedOp_t* operation, void* scalar, ncclDataType_t type,
           ncclScalarResidence_t residence, ncclComm_t comm) {
-  if (const ncclResult_t result = ready(comm, "ncclRedOpCreatePreMulSum"); result != ncclSuccess) return result;
+  std::shared_ptr<Communicator> communicator;
+  if (const ncclResult_t result = ready(comm, "ncclRedOpCreatePreMulSum", &communicator); result != ncclSuccess)
+    return result;
   if (operation == nullptr || scalar == nullptr || type_bytes(type) == 0 ||
       (residence != ncclScalarDevice && residence != ncclScalarHostImmediate))
     return failed(ncclInvalidArgument,
@@ -20,7 +22,7 @@ MAYA_NCCL(ncclRedOpCreatePreMulSum, ncclRedOp_t* operation, void* scalar, ncclDa
   else
     memcpy(made.scalar, scalar, type_bytes(type));
   std::lock_guard<std::mutex> lock(engine_mutex());
-  auto& operations = comm->communicator->operations;
+  auto& operations = communicator->operations;
   size_t index = 0;
   while (index < operations.size() && operations[index].live) ++index;
   if (index == operations.size()) operations.emplace_back();
@@ -30,9 +32,10 @@ MAYA_NCCL(ncclRedOpCreatePreMulSum, ncclRedOp_t* operation, void* scalar, ncclDa
 }
 
 MAYA_NCCL(ncclRedOpDestroy, ncclRedOp_t operation, ncclComm_t comm) {
-  if (!valid(comm, "ncclRedOpDestroy")) return ncclInvalidArgument;
+  const auto communicator = hold(comm, "ncclRedOpDestroy");
+  if (communicator == nullptr) return ncclInvalidArgument;
   std::lock_guard<std::mutex> lock(engine_mutex());
-  auto& operations = comm->communicator->operations;
+  auto& operations = communicator->operations;
   const auto index = static_cast<size_t>(operation) - ncclNumOps;
   if (operation < ncclNumOps || index >= operations.size() || !operations[index].live)
     return failed(ncclInvalidArgument, "ncclRedOpDestroy: not a user-defined operation of this communicator");

@@ -123,12 +123,11 @@ bool make_identity(Identity* identity, std::string* error) {
   return true;
 }
 
-Rendezvous::Rendezvous(const Identity& identity, int ranks, int rank, int world_rank, int device)
+Rendezvous::Rendezvous(const Identity& identity, int ranks, int rank, const Seat& seat)
     : identity_(identity),
       ranks_(ranks),
       rank_(rank),
-      world_rank_(world_rank),
-      device_(device),
+      seat_(seat),
       deadline_ns_(monotonic_ns() + timeout_ns()),
       path_(std::string(identity.folder) + "/" + identity.name()) {}
 
@@ -267,7 +266,7 @@ ncclResult_t Rendezvous::progress() {
   if (area_ == nullptr)
     if (const ncclResult_t result = find_area(); result != ncclSuccess && result != ncclInProgress) return result;
   if (area_ != nullptr && !joined_) {
-    if (!area_->join(rank_, world_rank_, device_)) {
+    if (!area_->join(rank_, seat_)) {
       error_ = "rank " + std::to_string(rank_) + " is there twice";
       stop_serving();
       return ncclInvalidUsage;

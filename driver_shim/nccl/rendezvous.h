@@ -37,7 +37,7 @@ bool make_identity(Identity* identity, std::string* error);
 class Rendezvous {
  public:
   // MAYA_RENDEZVOUS_TIMEOUT seconds, 600 when not set.
-  Rendezvous(const Identity& identity, int ranks, int rank, int world_rank, int device);
+  Rendezvous(const Identity& identity, int ranks, int rank, const Seat& seat);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
@@ -61,7 +61,8 @@ class Rendezvous {
   void clean_up() const;
 
   const Identity identity_;
-  const int ranks_, rank_, world_rank_, device_;
+  const int ranks_, rank_;
+  const Seat seat_;
   const uint64_t deadline_ns_;
   std::string path_;
   int listener_ = -1;

@@ -176,10 +176,8 @@ MAYA_NCCL(ncclCommSplit, ncclComm_t comm, int color, int key, ncclComm_t* made, 
   constexpr const char* kApi = "ncclCommSplit";
   if (made == nullptr) return failed(ncclInvalidArgument, "ncclCommSplit: newcomm is null");
   *made = NCCL_COMM_NULL;
-  if (const ncclResult_t result = ready(comm, kApi); result != ncclSuccess) return result;
-  if (color < 0 && color != NCCL_SPLIT_NOCOLOR)
-    return failed(ncclInvalidArgument, "ncclCommSplit: invalid color " + std::to_string(color));
-  const std::shared_ptr<Communicator> parent = comm->communicator;
+  std::shared_ptr<Communicator> parent;
+  if (const ncclResult_t result = ready(comm, kApi, &parent); result != ncclSuccess) return result;
   std::shared_ptr<Communicator> child = child_of(*parent);
   if (const ncclResult_t result = configure(kApi, config, *parent, child.get()); result != ncclSuccess) return result;
   if (parent->area == nullptr) {
@@ -193,7 +191,9 @@ MAYA_NCCL(ncclCommSplit, ncclComm_t comm, int color, int key, ncclComm_t* made, 
   if (parent->area == nullptr)
     return color == NCCL_SPLIT_NOCOLOR ? ncclSuccess : split_alone(kApi, *parent, std::move(child), made);
   if (color != NCCL_SPLIT_NOCOLOR) *made = make_handle(child);
-  return run(std::make_unique<Split>(kApi, parent, std::move(child), made, kSplit, color, key));
+  const ncclResult_t result = run(std::make_unique<Split>(kApi, parent, std::move(child), made, kSplit, color, key));
+  // The call itself has done its part: ncclCommGetAsyncError tells of the new communicator. PyTorch 2.4 relies on that.
+  return result == ncclInProgress ? ncclSuccess : result;
 }
 
 MAYA_NCCL(ncclCommShrink, ncclComm_t comm, int* excluded, int excluded_count, ncclComm_t* made, ncclConfig_t* config,
@@ -203,11 +203,11 @@ MAYA_NCCL(ncclCommShrink, ncclComm_t comm, int* excluded, int excluded_count, nc
   *made = NCCL_COMM_NULL;
   if ((flags & ~NCCL_SHRINK_ABORT) != 0)
     return failed(ncclInvalidArgument, "ncclCommShrink: invalid flags " + std::to_string(flags));
-  if (!valid(comm, kApi)) return ncclInvalidArgument;
-  const std::shared_ptr<Communicator> parent = comm->communicator;
+  std::shared_ptr<Communicator> parent = hold(comm, kApi);
+  if (parent == nullptr) return ncclInvalidArgument;
   const bool revoked = parent->state.load() == Communicator::State::kRevoked;
   if (flags == NCCL_SHRINK_DEFAULT && !revoked)
-    if (const ncclResult_t result = ready(comm, kApi); result != ncclSuccess) return result;
+    if (const ncclResult_t result = ready(comm, kApi, &parent); result != ncclSuccess) return result;
   if (excluded == nullptr || excluded_count < 1 || excluded_count >= parent->ranks)
     return failed(ncclInvalidArgument, "ncclCommShrink: invalid list of excluded ranks");
   std::vector<int> gone(excluded, excluded + excluded_count);
@@ -239,8 +239,10 @@ MAYA_NCCL(ncclCommShrink, ncclComm_t comm, int* excluded, int excluded_count, nc
 
 MAYA_NCCL(ncclCommGetUniqueId, ncclComm_t comm, ncclUniqueId* id) {
   if (id == nullptr) return failed(ncclInvalidArgument, "ncclCommGetUniqueId: uniqueId is null");
-  if (const ncclResult_t result = ready(comm, "ncclCommGetUniqueId"); result != ncclSuccess) return result;
-  Communicator& c = *comm->communicator;
+  std::shared_ptr<Communicator> communicator;
+  if (const ncclResult_t result = ready(comm, "ncclCommGetUniqueId", &communicator); result != ncclSuccess)
+    return result;
+  Communicator& c = *communicator;
   std::lock_guard<std::mutex> lock(engine_mutex());
   if (c.grow_identity.valid())
     return failed(ncclInvalidUsage, "ncclCommGetUniqueId: the previous unique id has not been used");
@@ -276,8 +278,8 @@ MAYA_NCCL(ncclCommGrow, ncclComm_t comm, int ranks, const ncclUniqueId* id, int 
     child->twins = twins();
     return begin(kApi, std::move(child), made);
   }
-  if (const ncclResult_t result = ready(comm, kApi); result != ncclSuccess) return result;
-  const std::shared_ptr<Communicator> parent = comm->communicator;
+  std::shared_ptr<Communicator> parent;
+  if (const ncclResult_t result = ready(comm, kApi, &parent); result != ncclSuccess) return result;
   if (rank != -1 || ranks <= parent->ranks)
     return failed(ncclInvalidArgument, "ncclCommGrow: an existing rank passes rank -1 and more ranks than before");
   int64_t words[2] = {0, 0};

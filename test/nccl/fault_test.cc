@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <random>
+#include <thread>
 
 #include "test/nccl/world.h"
 
@@ -155,4 +157,129 @@ TEST_CASE("ranks that disagree about their number, and a rank that is there twic
     EXPECT(result == (me.rank == 0 ? ncclSystemError : ncclInvalidUsage));
   });
   CHECK(world.wait(10) == std::vector<int>{0, 0, 0});
+}
+
+TEST_CASE("a communicator that one thread aborts lets go of the others, whatever they wait in") {
+  World world(2);
+  CHECK(world.run([](Rank& me) {
+    ncclComm_t all = me.join();
+    int64_t* data = me.upload(Numbers(1000, 1));
+    cudaStream_t stream;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaEvent_t event;
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    const auto reduce = [&](ncclComm_t comm) {
+      return ncclAllReduce(data, data, 1000, ncclInt64, ncclMax, comm, stream);
+    };
+    std::vector<int64_t> back(1000);
+    const std::vector<std::function<void(ncclComm_t)>> waits = {
+        [&](ncclComm_t) { EXPECT(cudaStreamSynchronize(stream) == cudaSuccess); },
+        [&](ncclComm_t) { EXPECT(cudaDeviceSynchronize() == cudaSuccess); },
+        [&](ncclComm_t) { EXPECT(cudaMemcpy(back.data(), data, 8000, cudaMemcpyDeviceToHost) == cudaSuccess); },
+        [&](ncclComm_t) {
+          EXPECT(cudaEventRecord(event, stream) == cudaSuccess);
+          EXPECT(cudaEventSynchronize(event) == cudaSuccess);
+        },
+        [&](ncclComm_t) {
+          while (cudaStreamQuery(stream) == cudaErrorNotReady) usleep(1000);
+        },
+        // Until there is no room for more, and then none because the communicator is gone.
+        [&](ncclComm_t comm) {
+          ncclResult_t result = ncclSuccess;
+          while (result == ncclSuccess) result = reduce(comm);
+          EXPECT(result == ncclInvalidUsage || result == ncclInvalidArgument);
+          EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+        },
+        // As a watchdog does that asks for the state while the program aborts.
+        [&](ncclComm_t comm) {
+          ncclResult_t state = ncclSuccess;
+          while (ncclCommGetAsyncError(comm, &state) == ncclSuccess) EXPECT(state == ncclSuccess);
+          EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+        }};
+    for (const auto& wait : waits) {
+      ncclComm_t comm = nullptr;
+      EXPECT(ncclCommSplit(all, 0, me.rank, &comm, nullptr) == ncclSuccess);
+      EXPECT(reduce(comm) == ncclSuccess);
+      EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+      if (me.rank == 0) {  // the other rank never calls
+        EXPECT(reduce(comm) == ncclSuccess);
+        std::thread other([&] {
+          usleep(100000);
+          EXPECT(ncclCommAbort(comm) == ncclSuccess);
+        });
+        const double start = seconds_now();
+        wait(comm);
+        EXPECT(seconds_now() - start < 20);
+        other.join();
+      }
+      EXPECT(reduce(all) == ncclSuccess);
+      EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+      if (me.rank == 1) EXPECT(ncclCommAbort(comm) == ncclSuccess);
+    }
+    ncclCommDestroy(all);
+  }));
+}
+
+TEST_CASE("communicators aborted by two threads at once, and used by a third") {
+  World world(2);
+  CHECK(world.run([](Rank& me) {
+    ncclComm_t all = me.join();
+    int64_t* data = me.upload(Numbers{1});
+    for (int i = 0; i < 50; ++i) {
+      ncclComm_t comm = nullptr;
+      EXPECT(ncclCommSplit(all, 0, me.rank, &comm, nullptr) == ncclSuccess);
+      const auto abort = [&] {
+        const ncclResult_t result = ncclCommAbort(comm);
+        EXPECT(result == ncclSuccess || result == ncclInvalidArgument);
+      };
+      std::thread one(abort), two(abort);
+      int count = 0;
+      ncclResult_t state;
+      ncclCommCount(comm, &count);
+      ncclCommGetAsyncError(comm, &state);
+      ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr);
+      one.join();
+      two.join();
+      EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    }
+    ncclCommDestroy(all);
+  }));
+}
+
+TEST_CASE("two ranks on one device are refused, as NCCL does, unless they are on different machines") {
+  const auto begin_on = [](int device, ncclResult_t expected) {
+    return [=](Rank& me) {
+      EXPECT(cudaSetDevice(device < 0 ? me.rank : device) == cudaSuccess);
+      if (getenv("TEST_HOSTS") != nullptr) setenv("NCCL_HOSTID", me.rank == 0 ? "one" : "other", 1);
+      ncclComm_t comm = nullptr;
+      EXPECT(ncclCommInitRank(&comm, me.ranks, me.id, me.rank) == expected);
+      EXPECT((comm != nullptr) == (expected == ncclSuccess));
+      if (expected == ncclSuccess) return;
+      const std::string text = ncclGetLastError(nullptr);
+      EXPECT(text.find("Duplicate GPU detected : rank " + std::to_string(me.rank)) != std::string::npos);
+    };
+  };
+  SECTION("one machine") {
+    World world(2);
+    CHECK(world.run(begin_on(0, ncclInvalidUsage)));
+  }
+  SECTION("as many devices as ranks") {
+    World world(2);
+    CHECK(world.run(begin_on(-1, ncclSuccess)));
+  }
+  SECTION("the same number in each process, of a different device") {
+    World world(2);
+    world.set("TEST_VISIBLE", "1");
+    CHECK(world.run(begin_on(0, ncclSuccess)));
+  }
+  SECTION("machines told apart by NCCL_HOSTID") {
+    World world(2);
+    world.set("TEST_HOSTS", "1");
+    CHECK(world.run(begin_on(0, ncclSuccess)));
+  }
+  SECTION("nodes of the launcher") {
+    World world(2);
+    world.set("LOCAL_WORLD_SIZE", "1");
+    CHECK(world.run(begin_on(0, ncclSuccess)));
+  }
 }

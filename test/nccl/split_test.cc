@@ -39,7 +39,6 @@ TEST_CASE("split by colour, ordered by key") {
     EXPECT(ncclCommSplit(part, me.rank < 4 ? 0 : 1, me.rank, &half, nullptr) == ncclSuccess);
     const Numbers halves[][2] = {{{0, 3}, {6}}, {{1}, {4, 7}}, {{2}, {5}}};
     EXPECT(members(me, half) == halves[me.rank % 3][me.rank < 4 ? 0 : 1]);
-    EXPECT(ncclCommSplit(whole, -2, 0, &half, nullptr) == ncclInvalidArgument);
     EXPECT(members(me, whole) == Numbers{0, 1, 2, 3, 4, 5, 6, 7});
   }));
 }
@@ -117,6 +116,29 @@ TEST_CASE("not blocking: the state goes from in progress to success") {
     EXPECT(ncclCommFinalize(comm) == ncclSuccess);
     EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclInvalidUsage);
     EXPECT(ncclCommDestroy(comm) == ncclSuccess);
+  }));
+}
+
+TEST_CASE("a split that is not blocking succeeds at once; colors may have any sign, as PyTorch's hashes have") {
+  World world(2);
+  CHECK(world.run([](Rank& me) {
+    ncclComm_t all = me.join(), comm = nullptr;
+    if (me.rank == 1) usleep(200000);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    EXPECT(ncclCommSplit(all, -1091263299, me.rank, &comm, &config) == ncclSuccess);
+    EXPECT(comm != nullptr);
+    ncclResult_t state = ncclInProgress;
+    while (state == ncclInProgress) EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
+    EXPECT(state == ncclSuccess);
+    int64_t* data = me.upload(Numbers{me.rank + 1});
+    EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclSuccess);
+    EXPECT(me.download(data, 1) == Numbers{3});
+    ncclComm_t none = nullptr;
+    EXPECT(ncclCommSplit(all, NCCL_SPLIT_NOCOLOR, 0, &none, &config) == ncclSuccess);
+    EXPECT(none == nullptr);
+    EXPECT(ncclCommDestroy(comm) == ncclSuccess);
+    EXPECT(ncclCommDestroy(all) == ncclSuccess);
   }));
 }
 

@@ -71,7 +71,9 @@ void World::start(const std::function<void(Rank&)>& body) {
       me.rank = rank;
       me.ranks = ranks;
       me.id = id;
-      if (cudaSetDevice(rank % 8) != cudaSuccess) _exit(99);
+      const bool one_visible = getenv("TEST_VISIBLE") != nullptr;
+      if (one_visible) setenv("CUDA_VISIBLE_DEVICES", std::to_string(rank).c_str(), 1);
+      if (cudaSetDevice(one_visible ? 0 : rank % 8) != cudaSuccess) _exit(99);
       body(me);
       exit(me.failures == 0 ? 0 : 1);
     }

@@ -46,6 +46,7 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  // TEST_VISIBLE: every rank sees one device, another one each.
   void set(const std::string& name, const std::string& value) { environment.emplace_back(name, value); }
   void start(const std::function<void(Rank&)>& body);
   // Exit status of each rank, 128 + signal; -1 for ranks that did not end within the time: they are killed.
