@@ -221,6 +221,27 @@ TEST_CASE("a copy converts by the types in its parameters", "[effects]") {
   CHECK(memory->known(out + 4, 16));
 }
 
+TEST_CASE("integers made of up to a mebibyte of floats and integers, floats of 64 KiB", "[effects]") {
+  auto memory = make_memory();
+  // A map of 2,048 tokens and 32 experts begins as zeros of floats: 256 KiB, and as much of integers.
+  constexpr uint32_t kCount = 2048 * 32;
+  const Address zeros = allocate(*memory, 1 << 20), out = allocate(*memory, 1 << 20);
+  TestKernel(kFillFloat, {{0, 4}, {4, 4}, {8, 8}}).launch(*memory, {value(kCount), value(0.0f), pointers({zeros})});
+  CHECK(memory->known(zeros, kCount * 4));
+  const TestKernel convert(kConvert, {{0, 4}, {4, 1}, {8, 16}, {24, 1}, {25, 1}, {28, 8}, {36, 8}});
+  const auto types = [](uint8_t type, uint32_t size) { return Parameter().add(type).pad_to(4).add(size); };
+  const auto launch = [&](uint32_t count, uint8_t to, uint32_t size) {
+    convert.launch(*memory, {value(count), Parameter(), pointers({out, zeros}), Parameter(), Parameter(), types(6, 4),
+                             types(to, size)});
+  };
+  launch(kCount, 3, 4);  // float (6) to int (3)
+  CHECK(memory->known(out, kCount * 4));
+  launch(kCount, 7, 8);  // to double (7)
+  CHECK_FALSE(memory->known(out, 1));
+  launch(8 * kCount, 3, 4);
+  CHECK_FALSE(memory->known(out, 1));
+}
+
 TEST_CASE("strided copies follow their offset calculators", "[effects]") {
   auto memory = make_memory();
   const Address in = allocate(*memory, 512), out = allocate(*memory, 512);

@@ -112,7 +112,11 @@ class ElementwiseEffect : public Effect {
       total += count * element_bytes(types[i]);
       any_floating = any_floating || is_floating(types[i]);
     }
-    const uint64_t most = any_floating ? kMaximumComputed_bytes : kMaximumLarge_bytes;
+    // Floating-point numbers of which integers or truth values are made, as maps of who is chosen are made of zeros.
+    const bool decides = layout_.tensors > 1 && !is_floating(types[0]);
+    const uint64_t most = !any_floating ? kMaximumLarge_bytes
+                          : decides     ? kMaximumIntegers_bytes
+                                        : kMaximumComputed_bytes;
     const uint8_t* object = argument_bytes(launch, layout_.function.parameter, layout_.function.offset);
     if (functor_->operation == ElementOperation::kFill && layout_.trivial)
       return fill(memory, data[0], types[0], count, object);
@@ -179,7 +183,7 @@ class ElementwiseEffect : public Effect {
     uint32_t low, high;
     std::memcpy(&low, pattern, sizeof(low));
     std::memcpy(&high, pattern + 4, sizeof(high));
-    if (low == 0 && high == 0 && count * bytes > kMaximumComputed_bytes) return false;
+    if (low == 0 && high == 0 && count * bytes > kMaximumIntegers_bytes) return false;
     MemoryStatus status;
     if (bytes < 8) {
       status = memory.fill(address, low, bytes, count);
