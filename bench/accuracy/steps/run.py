@@ -111,14 +111,11 @@ class Traces:
         return None
 
     def predict(self, row, host_scale):
-        """The score of a row. Where the program printed which share of its time the processor worked for it, the host time of the trace is
-        scaled by that share too: the rest went to other processes of this machine."""
+        """The score of a row. Time that went to other processes of this machine is not in the trace's host time."""
         folder = self.folder_of(row)
         with open(os.path.join(folder, "output")) as file:
             output = file.read()
-        share = re.search(r"host share ([\d.]+)", output)
-        scale = host_scale * (min(1.0, float(share.group(1))) if share else 1.0)
-        command = [os.path.join(self.binaries, "maya-predict"), "--json", "--device", row.device, "--host-scale", f"{scale:.4f}",
+        command = [os.path.join(self.binaries, "maya-predict"), "--json", "--device", row.device, "--host-scale", f"{host_scale:.4f}",
                    *(["--cluster", row.cluster] if row.cluster else []), os.path.join(folder, "trace")]
         run = subprocess.run(command, text=True, capture_output=True)
         if run.returncode not in (0, 1):
