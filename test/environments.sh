@@ -6,6 +6,7 @@
 # frameworks: torch alone with the training frameworks of test/frameworks; torchtitan: a folder of packages to put before those of frameworks.
 # jax: JAX with its CUDA 13 plugin, without NVIDIA's libraries but the compiler (ptxas) that XLA runs.
 # diffusers: a folder of packages to put before those of models.
+# vllm: vLLM with its pinned needs (test/frameworks/vllm-requirements.txt), without NVIDIA's libraries: 5 GB.
 # extensions: a folder of packages with kernels of their own, to put before those of models.
 # transformer-engine: a folder of packages to put before those of models or frameworks. Its torch part has no wheel: it is built here, with the headers of full, 25 minutes on two
 # idle cores. Wheels that were kept are taken from the folder in PIP_FIND_LINKS.
@@ -14,6 +15,7 @@
 set -euo pipefail
 root=${MAYA_ENVIRONMENTS:-$HOME/.cache/maya/environments}
 python=${MAYA_PYTHON:-python3}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 torch=torch==2.15.0
 # torch's own needs that are plain Python, for the environments without NVIDIA's wheels
 small="numpy sympy networkx jinja2 fsspec filelock typing_extensions setuptools>=77.0.3"
@@ -47,6 +49,7 @@ requirements() {
       "annotated-types==0.8.0 typing-inspection==0.4.5 nvidia-cudnn-frontend==1.32.0 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 triton==3.9.0" ;;
     jax) echo "--no-deps jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 numpy==2.4.6 opt_einsum==3.4.0 scipy==1.17.1" \
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
+    vllm) echo "--no-deps $(grep -v '^#' "$here/frameworks/vllm-requirements.txt" | tr '\n' ' ')" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
     *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine jax" >&2; exit 2 ;;
   esac

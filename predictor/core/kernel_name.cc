@@ -31,20 +31,32 @@ size_t opaque_token(std::string_view text, size_t i) {
   return 0;
 }
 
+// Takes the bracket that `c` closes, and what is left open inside, from those that are open. Expressions among template
+// arguments are in parentheses, "((8)>(0))": there '<' and '>' are no brackets.
+void close(char c, std::string* open) {
+  if (c == '>') {
+    if (!open->empty() && open->back() == '<') open->pop_back();
+    return;
+  }
+  const char opening = c == ')' ? '(' : c == '}' ? '{' : c == ']' ? '[' : '\0';
+  if (opening == '\0') return;
+  if (const size_t at = open->rfind(opening); at != kNone) open->resize(at);
+}
+
 // Calls visit(i, depth) for each character outside opaque tokens until it returns false; depth counts open brackets of
 // any kind before it.
 template <typename Visit>
 void walk(std::string_view text, Visit visit) {
-  int depth = 0;
+  std::string open;
   for (size_t i = 0; i < text.size(); ++i) {
     if (size_t length = opaque_token(text, i)) {
       i += length - 1;
       continue;
     }
     const char c = text[i];
-    if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
-    if (!visit(i, depth)) return;
-    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    close(c, &open);
+    if (!visit(i, static_cast<int>(open.size()))) return;
+    if (c == '<' || c == '(' || c == '{' || c == '[') open.push_back(c);
   }
 }
 

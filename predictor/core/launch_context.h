@@ -82,6 +82,7 @@ bool collective_kernel_work(const LaunchContext& context, Work* work);   // NCCL
 bool training_library_work(const LaunchContext& context, Work* work);    // Liger, Unsloth, bitsandbytes, AutoGPTQ
 bool transformer_engine_work(const LaunchContext& context, Work* work);  // Transformer Engine's own
 bool sleep_work(const LaunchContext& context, Work* work);               // torch.cuda._sleep
+bool inference_work(const LaunchContext& context, Work* work);           // vLLM
 bool library_work(const LaunchContext& context, Work* work);  // hand-written kernels of well-known other libraries
 
 }  // namespace maya::model

@@ -105,6 +105,48 @@ bool flash_work(const LaunchContext& context, Work* work) {
   return true;
 }
 
+// Sizes of FlashAttention-3's parameters, recorded where they have them (virtual_device/values/structure_sizes.cc): the
+// keys' begin at one of three places. False when they were not recorded.
+//
+// Of sequences of different lengths only the sums are known, or how many pages a sequence may have: they are taken to
+// be alike, and of pages in front of the queries half are taken to be used. *doubtful: that decides the time, which is
+// not so as long as even all of the pages are read and multiplied in about the time that the shortest kernel takes.
+bool read_flash3_sizes(const LaunchContext& context, AttentionShape* shape, bool* varied, bool* doubtful) {
+  const auto at = [&](uint32_t offset) { return static_cast<double>(context.scalar_at(offset, 0)); };
+  struct Layout {
+    uint32_t keys, pages;
+  };
+  constexpr Layout kLayouts[] = {{88, 376}, {96, 400}, {104, 408}};
+  for (const Layout& layout : kLayouts) {
+    const double queries = at(8), head_dim = at(12), heads = at(16), keys = at(layout.keys + 8),
+                 kv_heads = at(layout.keys + 16), sequences = at(layout.pages + 8), pages = at(layout.pages + 12);
+    if (queries <= 0 || head_dim <= 0 || head_dim > shape->head_dim || heads <= 0 || keys <= 0 || kv_heads <= 0)
+      continue;
+    shape->head_dim = head_dim;
+    shape->heads = heads;
+    shape->kv_heads = kv_heads;
+    shape->batch = std::max(at(20), 1.0);
+    shape->queries = queries;
+    shape->keys = keys;
+    *varied = shape->batch == 1 && sequences > 1;
+    if (*varied) {
+      shape->batch = sequences;
+      shape->queries = std::max(queries / sequences, 1.0);
+      shape->keys = std::max(keys / sequences, 1.0);
+    }
+    if (pages > 0) {
+      const double most = pages * keys;
+      shape->keys = shape->queries > 1 ? std::min(shape->queries, most) : std::max(most / 2, 1.0);
+      constexpr double kHidden_bytes = 8e6, kHidden_flops = 2e9;  // 2 to 4 microseconds of an H100
+      *varied = true;
+      *doubtful = shape->batch * most * kv_heads * head_dim * 4 > kHidden_bytes ||
+                  4 * shape->batch * shape->queries * most * heads * head_dim > kHidden_flops;
+    }
+    return true;
+  }
+  return false;
+}
+
 // FlashAttention-3: "cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...CollectiveMainloopFwdSm90<...
 // cute::tuple<cute::C<128>, cute::C<128>, cute::C<128> >, ...": tile of queries, of keys, head dimension. Forward grids
 // are as large as the device, backward ones are key tiles, heads, batch.
@@ -134,6 +176,22 @@ bool flash3_work(const LaunchContext& context, Work* work) {
     key_tile = tile[1];
     shape.head_dim = tile[2];
   }
+  const DataType type = first_type_in(text.substr(std::min(text.find("cutlass::"), text.size())));
+  bool varied = false, doubtful = false;
+  if (!early && !backward && read_flash3_sizes(context, &shape, &varied, &doubtful)) {
+    // <stages, cluster, tile, head size of values, type, accumulator, architecture, causal, ...>
+    constexpr size_t kCausal = 7;
+    const size_t begin = std::min(text.find("CollectiveMainloopFwdSm90<"), text.size());
+    const size_t open = text.find('<', begin);
+    const KernelName loop = open == std::string_view::npos
+                                ? KernelName()
+                                : parse_kernel_name(text.substr(begin, open - begin + inside(text, open).size() + 2));
+    shape.causal = loop.argument(kCausal) == "true";
+    set_attention(work, shape, type, false, Implementation::kBest);
+    work->rough = varied;
+    work->guessed = doubtful;
+    return true;
+  }
   const double tiles = context.launch.grid[0];
   const bool known = early || backward;
   constexpr double kGuessedTilesOfBlock = 8;
@@ -145,8 +203,7 @@ bool flash3_work(const LaunchContext& context, Work* work) {
     shape.batch = shape.queries / 2048;
     shape.queries = 2048;
   }
-  set_attention(work, shape, first_type_in(text.substr(std::min(text.find("cutlass::"), text.size()))), backward,
-                Implementation::kBest);
+  set_attention(work, shape, type, backward, Implementation::kBest);
   work->guessed = true;  // masks and lengths of packed sequences are arguments
   return true;
 }

@@ -126,6 +126,7 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
                                                                           model::triton_work,
                                                                           model::transformer_engine_work,
                                                                           model::elementwise_work,
+                                                                          model::inference_work,
                                                                           model::norm_work,
                                                                           model::softmax_work,
                                                                           model::reduction_work,

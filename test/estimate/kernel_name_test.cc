@@ -35,6 +35,17 @@ TEST_CASE("A templated return type is not the name") {
   CHECK(name.template_arguments == Views{"int", "7"});
 }
 
+TEST_CASE("Expressions among template arguments: their '<' and '>' are no brackets") {
+  const KernelName name = parse_kernel_name(
+      "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+      "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8, true>(c10::BFloat16*, long)");
+  CHECK(name.qualified == "vllm::fused_add_rms_norm_kernel");
+  CHECK(name.leaf == "fused_add_rms_norm_kernel");
+  CHECK(name.template_arguments == Views{"c10::BFloat16", "8", "true"});
+  CHECK(name.parameters == Views{"c10::BFloat16*", "long"});
+  CHECK(parse_kernel_name("void f<((2)<(4)), int>(A<((1)>(0))>, int)").parameters == Views{"A<((1)>(0))>", "int"});
+}
+
 TEST_CASE("Plain names, empty names and garbage are taken as they are") {
   CHECK(parse_kernel_name("triton_poi_fused_add_0").leaf == "triton_poi_fused_add_0");
   CHECK(parse_kernel_name("").leaf.empty());

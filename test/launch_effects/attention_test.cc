@@ -83,9 +83,50 @@ TEST_CASE("packed flash attention writes its result and log-sum-exp, and reads l
   CHECK(memory->known(sums + kSums, 4096 - kSums));
   CHECK(memory->known(lengths, 512));
   CHECK(memory->known(pages, 4096));
-  // In parts, which another kernel adds up: not told apart, so anything may have been written.
+  // In 4 parts of 32 bits, for another kernel: parts of 3 x 16 x 64, one behind the other, and as many log-sum-exps.
+  const Address parts = known_block(*memory, 1 << 20), part_sums = known_block(*memory, 4096);
+  constexpr uint64_t kParts = 4 * 3 * 16 * 64 * 4, kPartSums = 4 * 3 * 16 * 4;
+  Parameter made = parameters(4);
+  made.at(2176, parts).at(2184, int64_t{64}).at(2192, int64_t{192}).at(2200, int64_t{0}).at(2208, int64_t{3072});
+  made.at(2344, part_sums).at(2352, int64_t{3}).at(2360, int64_t{0}).at(2368, int64_t{48});
+  kernel.launch(*memory, {made}, 132, 128);
+  CHECK_FALSE(memory->known(parts + kParts - 1, 1));
+  CHECK(memory->known(parts + kParts, (1 << 20) - kParts));
+  CHECK_FALSE(memory->known(part_sums + kPartSums - 1, 1));
+  CHECK(memory->known(part_sums + kPartSums, 4096 - kPartSums));
+  CHECK(memory->known(lengths, 512));
+  // Without a place for the parts something is not as it should be: anything may have been written.
   kernel.launch(*memory, {parameters(4)}, 132, 128);
   CHECK_FALSE(memory->known(lengths, 1));
+}
+
+TEST_CASE("packed flash attention puts its parts together: result, log-sum-exp and a counter", "[effects]") {
+  const TestKernel kernel(
+      "_ZN7cutlass13device_kernelIN5flash19FlashAttnFwdCombineIN4cute5tupleIJNS3_1CILi16EEENS5_"
+      "ILi64EEEEEELi5ELi256ELi1E"
+      "Lb0ELb1ENS_10bfloat16_tEfNS_4arch4Sm90EEEEEvNT_6ParamsE",
+      {{0, 288}});
+  auto memory = make_memory();
+  constexpr uint64_t kResult = 3 * 16 * 64 * 2, kSums = 3 * 16 * 4;
+  const Address parts = known_block(*memory, 1 << 20), part_sums = known_block(*memory, 4096),
+                result = known_block(*memory, 2 * kResult), sums = known_block(*memory, 4096),
+                lengths = known_block(*memory, 512);
+  Parameter made;
+  made.at(0, 3).at(8, parts).at(16, 3).at(20, 64).at(24, 4).at(28, 16).at(32, 1);
+  made.at(72, part_sums).at(80, 3).at(84, 4).at(88, 16).at(92, 1);
+  made.at(120, result).at(128, int64_t{1024}).at(136, int64_t{64}).at(144, int64_t{0});
+  made.at(152, sums).at(160, int64_t{3}).at(168, int64_t{0});
+  made.at(200, lengths).at(216, lengths + 64).at(232, lengths + 128);
+  kernel.launch(*memory, {made}, 8, 256);
+  CHECK_FALSE(memory->known(result + kResult - 1, 1));
+  CHECK(memory->known(result + kResult, kResult));
+  CHECK_FALSE(memory->known(sums + kSums - 1, 1));
+  CHECK(memory->known(sums + kSums, 4096 - kSums));
+  CHECK(memory->known(parts, 1 << 20));
+  CHECK(memory->known(part_sums, 4096));
+  CHECK(memory->known(lengths, 128));
+  CHECK_FALSE(memory->known(lengths + 128, 1));
+  CHECK(memory->known(lengths + 132, 380));
 }
 
 TEST_CASE("random bools end with their result", "[effects]") {

@@ -75,6 +75,28 @@ TEST_CASE("sizes inside the parameter structures of attention kernels", "[scalar
   CHECK(offsets(TestKernel(flash, {{0, 648}, {648, 4}})) == std::vector<uint32_t>{648, 96, 100, 176, 180, 184, 192});
 }
 
+TEST_CASE("sizes of FlashAttention 3, whose place depends on whether the heads of a group are packed", "[scalars]") {
+  // Members by hand (public header mainloop_fwd_sm90_tma_gmma_ws.hpp): pointer 8, four sizes 16, three strides 24 of
+  // the queries; the same once more as packed, 16 + 24, or 20 (24 aligned) + 32 with the heads of a group, or 16 + 32
+  // where their number is a constant: so the keys begin at 88, 104 or 96. In vLLM 0.33, 2,688 bytes in all.
+  const auto kernel = [](const std::string& packed, const std::string& group) {
+    return TestKernel(
+        "_ZN7cutlass13device_kernelIN5flash20enable_sm90_or_laterINS1_16FlashAttnFwdSm90INS1_25CollectiveMain"
+        "loopFwdSm90ILi2EN4cute5tupleIJNS5_1CILi1EEES8_S8_EEENS6_IJNS7_ILi192EEENS7_ILi128EEENS7_ILi64EEEEEEL"
+        "i64ENS_10bfloat16_tEfNS_4arch4Sm90ELb1ELb0ELb0ELb1ELb1ELb0ELb0ELb0ELb1ELb1ELb1ELb0ELb0ESE_Li" +
+            group +
+            "EEENS1_"
+            "21CollectiveEpilogueFwdINS6_IJSA_SC_SB_EEES9_SE_SG_Li384ELb1E" +
+            packed +
+            "ELb0ELb0ELi1EEENS1_36VarlenDynamicPe"
+            "rsistentTileSchedulerILi192ELi128ELi384ELi128ELb0ELb1ELb1ELb1ELb0ELb1EEEEEEEEEvNT_6ParamsE",
+        {{0, 2688}});
+  };
+  CHECK(offsets(kernel("Lb0", "1")) == std::vector<uint32_t>{8, 12, 16, 20, 96, 104, 384, 388});
+  CHECK(offsets(kernel("Lb1", "1")) == std::vector<uint32_t>{8, 12, 16, 20, 112, 120, 416, 420});
+  CHECK(offsets(kernel("Lb1", "4")) == std::vector<uint32_t>{8, 12, 16, 20, 104, 112, 408, 412});
+}
+
 TEST_CASE("concatenation: the first input's elements and the result's sizes", "[scalars]") {
   // 64 inputs of 32-bit indices: elements behind 64 pointers, offsets and dimensions; a result of four dimensions.
   const TestKernel kernel(

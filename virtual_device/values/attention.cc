@@ -11,8 +11,11 @@
 // FlashAttention 3 (cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<...>>>, public header
 // hopper/epilogue_fwd.hpp) packs what its parts need; where the epilogue begins depends on the template. It is found by
 // what it holds: the result, then five 32-bit sizes (queries, head size, heads, batch, splits) and from 32 on the
-// strides of query, head, batch and split in elements; behind it the log-sum-exp, followed by the number of queries.
-// All other pointers are read: lengths, page tables, queries, keys and values.
+// strides of query, head, batch and split in elements; behind it, further where the heads of a group are packed, the
+// parts of the result that splits make, the log-sum-exp (strides of head, batch and split) and its parts. All other
+// pointers are read: lengths, page tables, queries, keys and values. FlashAttnFwdCombine (flash_fwd_combine_kernel.h),
+// which puts the parts together: 8 parts, 16 queries, head size, splits, heads, batch, 72 their log-sum-exp, 80 sizes,
+// 120 result, 128 strides of query, head and batch, 152 log-sum-exp, 160 strides of head and batch, 232 a counter.
 #include <algorithm>
 #include <optional>
 
@@ -23,7 +26,7 @@ namespace maya::device {
 
 namespace {
 
-constexpr uint32_t kFusedForward_bytes = 280, kFlashForward_bytes = 472;
+constexpr uint32_t kFusedForward_bytes = 280, kFlashForward_bytes = 472, kCombine_bytes = 288;
 
 class FusedAttentionEffect : public Effect {
  public:
@@ -75,61 +78,133 @@ class FlashAttentionEffect : public ComputedEffect {
   }
 };
 
+// Elements from a tensor's first to behind its last, by sizes and strides; the innermost dimension has stride 1.
+struct Dimension {
+  int32_t size;
+  int64_t stride;
+};
+uint64_t extent(int32_t innermost, std::initializer_list<Dimension> dimensions) {
+  auto elements = static_cast<uint64_t>(std::max(innermost, 0));
+  for (const auto& [size, stride] : dimensions) elements += Product().times(size - 1).times(stride).value();
+  return elements;
+}
+
+constexpr int32_t kMostHead = 512, kMostSplits = 256;
+
 class PackedFlashAttentionEffect : public ComputedEffect {
  public:
-  PackedFlashAttentionEffect(uint32_t bytes, std::unique_ptr<Effect> otherwise)
-      : ComputedEffect(std::move(otherwise)), bytes_(bytes) {}
+  PackedFlashAttentionEffect(uint32_t bytes, bool packed, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), bytes_(bytes), layout_(packed ? kPacked : kPlain) {}
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
     const auto result = find_result(launch, memory);
     if (!result) return false;
     const auto size = [&](uint32_t i) { return argument<int32_t>(launch, 0, *result + 8 + 4 * i); };
-    const int32_t queries = size(0), head = size(1), heads = size(2), batch = size(3);
-    const auto log_sums = find_log_sums(launch, memory, *result, queries);
-    if (!log_sums) return false;
-    const uint64_t elements = reach(queries, stride(launch, *result, 0)) + reach(heads, stride(launch, *result, 1)) +
-                              reach(batch, stride(launch, *result, 2)) + static_cast<uint64_t>(head);
-    forget(memory, argument<Address>(launch, 0, *result), elements * sizeof(uint16_t));
-    forget(memory, argument<Address>(launch, 0, *log_sums),
-           Product().times(queries).times(heads).times(batch).times(sizeof(float)).value());
+    const int32_t queries = size(0), head = size(1), heads = size(2), batch = size(3), splits = size(4);
+    const auto step = [&](uint32_t of, uint32_t i) { return stride(launch, *result + of, i); };
+    forget(memory, argument<Address>(launch, 0, *result),
+           extent(head, {{queries, step(kStrides, 0)}, {heads, step(kStrides, 1)}, {batch, step(kStrides, 2)}}) *
+               sizeof(uint16_t));
+    forget(memory, argument<Address>(launch, 0, *result + layout_.log_sums),
+           extent(queries, {{heads, step(layout_.log_sums + 8, 0)}, {batch, step(layout_.log_sums + 8, 1)}}) *
+               sizeof(float));
+    if (splits == 1) return true;
+    const uint32_t parts = layout_.parts + 8, log_sums = layout_.part_log_sums + 8;
+    forget(
+        memory, argument<Address>(launch, 0, *result + layout_.parts),
+        extent(
+            head,
+            {{queries, step(parts, 0)}, {heads, step(parts, 1)}, {batch, step(parts, 2)}, {splits, step(parts, 3)}}) *
+            sizeof(float));
+    forget(memory, argument<Address>(launch, 0, *result + layout_.part_log_sums),
+           extent(queries, {{heads, step(log_sums, 0)}, {batch, step(log_sums, 1)}, {splits, step(log_sums, 2)}}) *
+               sizeof(float));
     return true;
   }
 
  private:
-  static constexpr uint32_t kSizes_bytes = 64;
-  static constexpr int32_t kMostHead = 512;
+  // Where pointers are behind the one to the result, each before its strides.
+  struct Layout {
+    uint32_t parts, log_sums, part_log_sums, end;
+  };
+  static constexpr Layout kPlain{120, 192, 264, 320}, kPacked{128, 208, 296, 360};
+  static constexpr uint32_t kStrides = 32;
 
   static int64_t stride(const Launch& launch, uint32_t at, uint32_t i) {
-    return argument<int64_t>(launch, 0, at + 32 + 8 * i);
+    return argument<int64_t>(launch, 0, at + 8 * i);
   }
-  static uint64_t reach(int32_t count, int64_t step) { return Product().times(count - 1).times(step).value(); }
 
   std::optional<uint32_t> find_result(const Launch& launch, const Memory& memory) const {
-    for (uint32_t at = 0; at + kSizes_bytes <= bytes_; at += 8) {
+    for (uint32_t at = 0; at + layout_.end <= bytes_; at += 8) {
       if (!memory.in_device_range(argument<Address>(launch, 0, at))) continue;
       int32_t sizes[5];
       std::memcpy(sizes, argument_bytes(launch, 0, at + 8), sizeof sizes);
       const auto [queries, head, heads, batch, splits] = sizes;
-      // Parts of several splits are added up by another kernel.
-      if (queries <= 0 || head <= 0 || head > kMostHead || head % 8 != 0 || heads <= 0 || batch <= 0 || splits != 1)
+      if (queries <= 0 || head <= 0 || head > kMostHead || head % 8 != 0 || heads <= 0 || batch <= 0 || splits <= 0 ||
+          splits > kMostSplits)
         continue;
-      const int64_t row = stride(launch, at, 0), step = stride(launch, at, 1);
-      if (step >= head && row >= head && (row >= heads * step || step >= queries * row)) return at;
+      const int64_t row = stride(launch, at + kStrides, 0), step = stride(launch, at + kStrides, 1);
+      if (step < head || row < head || (row < heads * step && step < queries * row)) continue;
+      // Sums follow each other query by query, and head by head.
+      if (memory.in_device_range(argument<Address>(launch, 0, at + layout_.log_sums)) &&
+          stride(launch, at + layout_.log_sums + 8, 0) == queries &&
+          (splits == 1 || memory.in_device_range(argument<Address>(launch, 0, at + layout_.parts))))
+        return at;
     }
     return std::nullopt;
   }
 
-  std::optional<uint32_t> find_log_sums(const Launch& launch, const Memory& memory, uint32_t result,
-                                        int32_t queries) const {
-    for (uint32_t at = result + kSizes_bytes; at + 16 <= bytes_; at += 8)
-      if (memory.in_device_range(argument<Address>(launch, 0, at)) && argument<int32_t>(launch, 0, at + 8) == queries)
-        return at;
-    return std::nullopt;
+  const uint32_t bytes_;
+  const Layout layout_;
+};
+
+class FlashCombineEffect : public ComputedEffect {
+ public:
+  FlashCombineEffect(uint32_t element, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), element_(element) {}
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    int32_t sizes[5], sums[4];
+    std::memcpy(sizes, argument_bytes(launch, 0, 16), sizeof sizes);
+    std::memcpy(sums, argument_bytes(launch, 0, 80), sizeof sums);
+    const auto [queries, head, splits, heads, batch] = sizes;
+    if (queries <= 0 || head <= 0 || head > kMostHead || splits <= 0 || splits > kMostSplits || heads <= 0 ||
+        batch <= 0 || sums[0] != queries || sums[1] != splits || sums[2] != heads || sums[3] != batch)
+      return false;
+    const auto number = [&](uint32_t offset) { return argument<int64_t>(launch, 0, offset); };
+    forget(memory, argument<Address>(launch, 0, 120),
+           extent(head, {{queries, number(128)}, {heads, number(136)}, {batch, number(144)}}) * element_);
+    forget(memory, argument<Address>(launch, 0, 152),
+           extent(queries, {{heads, number(160)}, {batch, number(168)}}) * sizeof(float));
+    forget(memory, argument<Address>(launch, 0, kCounter), sizeof(int32_t));
+    return true;
   }
 
-  const uint32_t bytes_;
+ private:
+  static constexpr uint32_t kCounter = 232;
+  const uint32_t element_;
 };
+
+std::unique_ptr<Effect> make_flash3_effect(const KernelInfo& kernel, const KernelName& name,
+                                           std::vector<ScalarSlot>* scalars) {
+  const std::string_view body = name.template_arguments[0];
+  const uint32_t bytes = kernel.parameters[0].size;
+  // <tile, cluster, element, architecture, threads, variable lengths, packed, ...>
+  constexpr size_t kPacked = 6;
+  const auto epilogue = nested_arguments(body, "flash::CollectiveEpilogueFwd");
+  if (body.find("flash::FlashAttnFwdSm90<") != std::string_view::npos && epilogue.size() > kPacked)
+    return std::make_unique<PackedFlashAttentionEffect>(bytes, epilogue[kPacked] == "true",
+                                                        make_pointer_effect(kernel, name, scalars));
+  // <tile, log2 of the parts, threads, alignment, even, variable lengths, element, ...>
+  constexpr size_t kElement = 6;
+  const auto combine = nested_arguments(body, "flash::FlashAttnFwdCombine");
+  if (bytes == kCombine_bytes && combine.size() > kElement)
+    return std::make_unique<FlashCombineEffect>(combine[kElement] == "float" ? 4u : 2u,
+                                                make_pointer_effect(kernel, name, scalars));
+  return nullptr;
+}
 
 }  // namespace
 
@@ -143,9 +218,8 @@ std::unique_ptr<Effect> make_attention_effect(const KernelInfo& kernel, const Ke
   }
   if (name.function.starts_with("pytorch_flash::flash_fwd_") && bytes == kFlashForward_bytes)
     return std::make_unique<FlashAttentionEffect>(make_pointer_effect(kernel, name, scalars));
-  if (name.function == "cutlass::device_kernel" && !name.template_arguments.empty() &&
-      name.template_arguments[0].find("flash::FlashAttnFwdSm90<") != std::string::npos)
-    return std::make_unique<PackedFlashAttentionEffect>(bytes, make_pointer_effect(kernel, name, scalars));
+  if (name.function == "cutlass::device_kernel" && !name.template_arguments.empty())
+    return make_flash3_effect(kernel, name, scalars);
   return nullptr;
 }
 

@@ -118,6 +118,19 @@ std::vector<std::string_view> template_arguments(std::string_view text) {
   return split_arguments(text.substr(open + 1, text.size() - open - 2));
 }
 
+std::vector<std::string_view> nested_arguments(std::string_view text, std::string_view name) {
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t open = at + name.size();
+    if (open >= text.size() || text[open] != '<') continue;
+    int depth = 0;
+    for (size_t i = open; i < text.size(); ++i) {
+      if (opens(text[i])) ++depth;
+      if (closes(text, i) && --depth == 0) return split_arguments(text.substr(open + 1, i - open - 1));
+    }
+  }
+  return {};
+}
+
 bool lambda_arguments(std::string_view text, std::vector<std::string_view>* types) {
   text = trim(text);
   if (!text.ends_with('}')) return false;

@@ -25,6 +25,9 @@ std::string_view pointed_type(std::string_view type);
 std::string_view template_base(std::string_view text);
 std::vector<std::string_view> template_arguments(std::string_view text);
 
+// The template arguments of the first "name<...>" anywhere in a text; none when there is none.
+std::vector<std::string_view> nested_arguments(std::string_view text, std::string_view name);
+
 // Types in the parentheses of the last lambda of a text: "...::{lambda(bool, float)#1}" gives bool and float. False
 // when it does not end in a lambda.
 bool lambda_arguments(std::string_view text, std::vector<std::string_view>* types);

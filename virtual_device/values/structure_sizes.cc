@@ -37,6 +37,29 @@ uint32_t number_in(std::string_view text) {
   return number;
 }
 
+// FlashAttention 3 begins with the parameters of its main loop (public header
+// hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp): queries, head size, heads, batch of the queries; keys, or those of a page,
+// and key heads; sequences and pages of each, 0 without pages. Strides before the keys are more where the heads of a
+// group are packed.
+bool add_flash3(std::string_view kernel, uint32_t bytes, Slots* slots) {
+  const auto loop = nested_arguments(kernel, "flash::CollectiveMainloopFwdSm90"),
+             epilogue = nested_arguments(kernel, "flash::CollectiveEpilogueFwd");
+  constexpr size_t kPacked = 6;  // <tile, cluster, element, architecture, threads, variable lengths, packed, ...>
+  if (loop.empty() || epilogue.size() <= kPacked) return false;
+  // Where the keys and the page table begin: a pointer, sizes, strides.
+  struct Layout {
+    uint16_t keys, pages;
+  };
+  constexpr Layout kPlain{88, 376}, kPackedByLoad{96, 400}, kPackedByThreads{104, 408};
+  const bool packed = epilogue[kPacked] == "true";
+  const Layout& layout = !packed ? kPlain : number_in(loop.back()) > 1 ? kPackedByLoad : kPackedByThreads;
+  if (layout.pages + 16u > bytes) return false;
+  const auto at = [](int offset) { return Field{static_cast<uint16_t>(offset), 4}; };
+  slots->add(0, {at(8), at(12), at(16), at(20), at(layout.keys + 8), at(layout.keys + 16), at(layout.pages + 8),
+                 at(layout.pages + 12)});
+  return true;
+}
+
 // Parameter structures of attention kernels, as PyTorch's public headers declare them: flash.h (Flash_fwd_params, which
 // Flash_bwd_params begins with: heads, key heads, batch, queries, keys, head size), mem_eff_attention/kernel_forward.h
 // (head size, queries, keys, kind of mask, batch, heads) and kernel_backward.h (head size, queries, keys, heads, kind
@@ -56,6 +79,8 @@ bool add_attention(const KernelInfo& kernel, const KernelName& name, Slots* slot
     slots->add(0, {{96, 4}, {100, 4}, {176, 4}, {180, 4}, {184, 4}, {192, 4}});
     return true;
   }
+  if (name.function == "cutlass::device_kernel" && !name.template_arguments.empty())
+    return add_flash3(name.template_arguments[0], bytes, slots);
   return false;
 }
 
