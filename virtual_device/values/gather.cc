@@ -350,11 +350,13 @@ std::vector<std::string_view> leading_arguments(std::string_view text) {
 bool parse_scatter(std::string_view lambda, Layout* layout) {
   const auto arguments = leading_arguments(lambda);
   const size_t first = layout->form == Form::kScatterFill ? 0 : 1;
-  if (arguments.size() != first + 2) return false;
+  // Until PyTorch 2.9 all indices are long, and their type is no argument.
+  const bool named_index = arguments.size() == first + 2;
+  if (!named_index && arguments.size() != first + 1) return false;
   layout->type = element_type(arguments[first]);
   layout->element = element_bytes(layout->type);
   if (layout->element == 0 && !parse_element(arguments[first], layout)) return false;
-  const ElementType index = element_type(arguments[first + 1]);
+  const ElementType index = named_index ? element_type(arguments[first + 1]) : ElementType::kInt64;
   if (index != ElementType::kInt64 && index != ElementType::kInt32) return false;
   layout->index_element = element_bytes(index);
   struct Named {
