@@ -220,3 +220,69 @@ TEST_CASE("sorting a balanced choice by its unknown weights leaves it", "[effect
   CHECK(memory->known(experts, 32));
   CHECK(get<int64_t>(*memory, experts, 4) == std::vector<int64_t>{0, 1, 2, 3});
 }
+
+TEST_CASE("CUB's sort of more than a tile: a pass is computed, and writes where it says", "[effects]") {
+  const std::string policy = "INS1_5radix10policy_hubIbN2at4cuda3cub6detail10OpaqueTypeILi8EEEyE10Policy1000E",
+                    space = "_ZN14at_cuda_detail3cub6detail10radix_sort";
+  const TestKernel pass(
+      space + "29DeviceRadixSortOnesweepKernel" + policy +
+          "LNS0_9SortOrderE1EbSB_yiiNS1_21identity_decomposer_tEEEvPT5_SH_PT3_PKSI_PT1_PKSM_PT2_PKSQ_"
+          "T4_iiT6_",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}, {56, 8}, {64, 4}, {68, 4}, {72, 4}, {76, 1}});
+  // 20,000 truth values, every fourth of them true, and their places: more than 64 KiB.
+  constexpr int32_t kCount = 20000;
+  constexpr uint64_t kBlock_bytes = 1 << 20;
+  auto memory = make_memory();
+  const auto block = [&] {
+    const Address made = allocate(*memory, kBlock_bytes);
+    REQUIRE(memory->fill(made, 7, 1, kBlock_bytes) == maya::device::MemoryStatus::kOk);
+    return made;
+  };
+  const Address keys = block(), places = block(), sorted_keys = block(), sorted_places = block(), state = block();
+  std::vector<uint8_t> chosen(kCount);
+  std::vector<int64_t> order(kCount), wanted;
+  for (int32_t i = 0; i < kCount; ++i) chosen[i] = i % 4 == 0, order[i] = i;
+  for (const bool value : {true, false})
+    for (int32_t i = 0; i < kCount; ++i)
+      if ((i % 4 == 0) == value) wanted.push_back(i);
+  put(*memory, keys, chosen);
+  put(*memory, places, order);
+  const auto launch = [&] {
+    pass.launch(*memory,
+                {value(state), value(state + 4096), value(state + 8192), value(keys), value(sorted_keys), value(keys),
+                 value(sorted_places), value(places), value(kCount), value(0), value(1), Parameter()},
+                3, 256);
+  };
+  launch();
+  // Descending and stable: the true ones in order, then the others.
+  CHECK(get<int64_t>(*memory, sorted_places, kCount) == wanted);
+  CHECK(get<uint8_t>(*memory, sorted_keys, kCount / 4) == std::vector<uint8_t>(kCount / 4, 1));
+  // Scratch: a state of 256 digits for each of three blocks, a counter, 256 counts.
+  CHECK_FALSE(memory->known(state, 1));
+  CHECK(memory->known(state + 3072, 1024));
+  CHECK_FALSE(memory->known(state + 4096, 4));
+  CHECK(memory->known(state + 4100, 4092));
+  CHECK_FALSE(memory->known(state + 8192 + 2047, 1));
+  CHECK(memory->known(state + 8192 + 2048, 1024));
+  // Of unknown keys nothing is known, but what lies behind the results stays.
+  memory->make_unknown(keys, 1);
+  launch();
+  CHECK_FALSE(memory->known(sorted_keys, 1));
+  CHECK_FALSE(memory->known(sorted_places + kCount * 8 - 1, 1));
+  CHECK(memory->known(sorted_keys + kCount, kBlock_bytes - kCount));
+  CHECK(memory->known(sorted_places + kCount * 8, kBlock_bytes - kCount * 8));
+
+  // One pass over truth values: 256 counts of 8 bytes, twice.
+  const TestKernel counts(space + "30DeviceRadixSortHistogramKernel" + policy +
+                              "LNS0_9SortOrderE1EbyNS1_21identity_decomposer_tEEEvPT2_PKT1_SG_iiT3_",
+                          {{0, 8}, {8, 8}, {16, 8}, {24, 4}, {28, 4}, {32, 1}});
+  const TestKernel sums(space + "33DeviceRadixSortExclusiveSumKernel" + policy + "yEEvPT0_", {{0, 8}});
+  const Address bins = block();
+  counts.launch(*memory, {value(bins), value(keys), value(uint64_t{kCount}), value(0), value(1), Parameter()}, 132,
+                256);
+  CHECK_FALSE(memory->known(bins + 2047, 1));
+  CHECK(memory->known(bins + 2048, 1024));
+  sums.launch(*memory, {value(bins + 4096)}, 1, 256);
+  CHECK_FALSE(memory->known(bins + 4096 + 2047, 1));
+  CHECK(memory->known(bins + 4096 + 2048, 1024));
+}

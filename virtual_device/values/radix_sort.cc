@@ -1,6 +1,12 @@
 // CUB's sort of one tile (public header cub/device/dispatch/kernels/kernel_radix_sort.cuh):
 // DeviceRadixSortSingleTileKernel<policy, order, K, V, u64, identity>(const K* keys, K* sorted keys, const V* values,
 // V* sorted values, u64 count, int first bit, int end bit, identity), stable, by those bits of a key that grow with it.
+// Its sort of more than a tile (kernel_radix_sort.cuh, agent_radix_sort_onesweep.cuh), eight bits a pass, also stable:
+// DeviceRadixSortHistogramKernel<...>(u64* counts, const K* keys, u64 count, int first bit, int end bit, identity),
+// DeviceRadixSortExclusiveSumKernel<...>(u64* counts), a block a pass, and for each pass DeviceRadixSortOnesweepKernel<
+// policy, order, K, V, ...>(int* state of each block's digits, int* counter, u64* counts of the next part, const u64*
+// counts, K* sorted keys, const K* keys, V* sorted values, const V* values, int count, int first bit, int bits,
+// identity).
 // And PyTorch's sum of rows by sorted indices (public source ATen/native/cuda/Indexing.cu), which follows it:
 // indexing_backward_kernel_stride_1, _small_stride<T>(i64* sorted indices, i64* places, T* rows, T* result, i64 count,
 // row size, row size in front, outer size, bool adds).
@@ -28,6 +34,15 @@ struct RadixLayout {
   bool descending = false;
 };
 
+// Places of parameters.
+struct RadixPlaces {
+  uint8_t keys, sorted_keys, values, sorted_values, count, first, end;
+};
+constexpr RadixPlaces kSingleTile = {0, 1, 2, 3, 4, 5, 6};
+constexpr RadixPlaces kOnesweep = {5, 4, 7, 6, 8, 9, 10};  // the last is the number of bits
+
+constexpr uint64_t kDigits = 256, kCount_bytes = 8, kState_bytes = 4;
+
 class RadixSortEffect : public ComputedEffect {
  public:
   RadixSortEffect(const RadixLayout& layout, std::unique_ptr<Effect> otherwise)
@@ -35,19 +50,27 @@ class RadixSortEffect : public ComputedEffect {
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
-    const auto keys = argument<Address>(launch, 0), sorted_keys = argument<Address>(launch, 1),
-               values = argument<Address>(launch, 2), sorted_values = argument<Address>(launch, 3);
-    const auto count = argument<uint64_t>(launch, 4);
-    const auto first = argument<int32_t>(launch, 5), end = argument<int32_t>(launch, 6);
+    const auto count = argument<uint64_t>(launch, kSingleTile.count);
+    return sort(launch, memory, kSingleTile, count, argument<int32_t>(launch, kSingleTile.end));
+  }
+
+  // False when memory was left as it was.
+  bool sort(const Launch& launch, Memory& memory, const RadixPlaces& places, uint64_t count, int32_t end) const {
+    const auto keys = argument<Address>(launch, places.keys),
+               sorted_keys = argument<Address>(launch, places.sorted_keys),
+               values = argument<Address>(launch, places.values),
+               sorted_values = argument<Address>(launch, places.sorted_values);
+    const auto first = argument<int32_t>(launch, places.first);
     const uint64_t width = element_bytes(layout_.key);
+    const uint64_t most = is_floating(layout_.key) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
     if (!memory.in_device_range(keys) || !memory.in_device_range(sorted_keys) || !memory.maybe_known(keys) ||
-        count > kMaximumComputed_bytes / std::max<uint64_t>(width, layout_.value_bytes) || first < 0 || end <= first ||
+        count > most / std::max<uint64_t>(width, layout_.value_bytes) || first < 0 || end <= first ||
         end > static_cast<int32_t>(8 * width))
       return false;
     std::vector<uint8_t> key_bytes, value_bytes;
-    if (!read_known(memory, keys, count * width, &key_bytes)) return false;
+    if (!read_known(memory, keys, count * width, &key_bytes, most)) return false;
     // Values that are not given are the order itself.
-    if (layout_.value_bytes != 0 && !read_known(memory, values, count * layout_.value_bytes, &value_bytes))
+    if (layout_.value_bytes != 0 && !read_known(memory, values, count * layout_.value_bytes, &value_bytes, most))
       return false;
     std::vector<uint64_t> ranks(count);
     const uint64_t mask = end - first == 64 ? ~uint64_t{0} : (uint64_t{1} << (end - first)) - 1;
@@ -72,6 +95,8 @@ class RadixSortEffect : public ComputedEffect {
     return true;
   }
 
+  const RadixLayout& layout() const { return layout_; }
+
  private:
   // Bits of a key as an unsigned number that grows with it; zeros of both signs are the same.
   uint64_t rank(const uint8_t* key) const {
@@ -90,6 +115,43 @@ class RadixSortEffect : public ComputedEffect {
   }
 
   RadixLayout layout_;
+};
+
+class OnesweepEffect : public RadixSortEffect {
+ public:
+  using RadixSortEffect::RadixSortEffect;
+
+ protected:
+  bool carry_out(const Launch& launch, Memory& memory) const override {
+    const auto count = argument<int32_t>(launch, kOnesweep.count);
+    if (count < 0) return false;
+    const int32_t end = argument<int32_t>(launch, kOnesweep.first) + argument<int32_t>(launch, kOnesweep.end);
+    const auto elements = static_cast<uint64_t>(count);
+    forget(memory, argument<Address>(launch, 0), launch.grid[0] * kDigits * kState_bytes);
+    forget(memory, argument<Address>(launch, 1), kState_bytes);
+    forget(memory, argument<Address>(launch, 2), kDigits * kCount_bytes);
+    if (sort(launch, memory, kOnesweep, elements, end)) return true;
+    forget(memory, argument<Address>(launch, kOnesweep.sorted_keys), elements * element_bytes(layout().key));
+    forget(memory, argument<Address>(launch, kOnesweep.sorted_values), elements * layout().value_bytes);
+    return true;
+  }
+};
+
+// Counts of digits: as many rows of them as there are passes.
+class DigitCountEffect : public Effect {
+ public:
+  explicit DigitCountEffect(bool counts) : counts_(counts) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    constexpr int32_t kMostPasses = 8, kBitsOfPass = 8;
+    int32_t passes = static_cast<int32_t>(launch.grid[0]);
+    if (counts_) passes = (argument<int32_t>(launch, 4) - argument<int32_t>(launch, 3) + kBitsOfPass - 1) / kBitsOfPass;
+    forget(memory, argument<Address>(launch, 0),
+           static_cast<uint64_t>(std::clamp(passes, 1, kMostPasses)) * kDigits * kCount_bytes);
+  }
+
+ private:
+  bool counts_;
 };
 
 class RowSumEffect : public ComputedEffect {
@@ -149,29 +211,41 @@ class RowSumEffect : public ComputedEffect {
   ElementType type_;
 };
 
+bool parse_radix_sort(const std::vector<std::string>& arguments, RadixLayout* layout) {
+  layout->key = key_type(arguments[2]);
+  layout->descending = arguments[1].ends_with(")1");
+  if (!layout->descending && !arguments[1].ends_with(")0")) return false;
+  if (!is_computable(layout->key)) return false;
+  constexpr std::string_view kOpaque = "at::cuda::cub::detail::OpaqueType<";
+  if (arguments[3].ends_with("::NullType")) return true;
+  if (arguments[3].starts_with(kOpaque))
+    std::from_chars(arguments[3].data() + kOpaque.size(), arguments[3].data() + arguments[3].size(),
+                    layout->value_bytes);
+  else
+    layout->value_bytes = element_bytes(element_type(arguments[3]));
+  return layout->value_bytes != 0;
+}
+
 }  // namespace
 
 std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const KernelName& name,
                                                std::vector<ScalarSlot>* scalars) {
   const auto& arguments = name.template_arguments;
   std::string_view function = name.function;
-  if (function == "at_cuda_detail::cub::detail::radix_sort::DeviceRadixSortSingleTileKernel" && arguments.size() == 6 &&
-      has_sizes(kernel, {8, 8, 8, 8, 8, 4, 4, 1})) {
+  constexpr std::string_view kRadixSort = "at_cuda_detail::cub::detail::radix_sort::DeviceRadixSort";
+  if (function.starts_with(kRadixSort)) {
+    const std::string_view step = function.substr(kRadixSort.size());
     RadixLayout layout;
-    layout.key = key_type(arguments[2]);
-    layout.descending = arguments[1].ends_with(")1");
-    if (!layout.descending && !arguments[1].ends_with(")0")) return nullptr;
-    if (!is_computable(layout.key)) return nullptr;
-    constexpr std::string_view kOpaque = "at::cuda::cub::detail::OpaqueType<";
-    if (arguments[3].starts_with(kOpaque)) {
-      const char* begin = arguments[3].data() + kOpaque.size();
-      std::from_chars(begin, arguments[3].data() + arguments[3].size(), layout.value_bytes);
-      if (layout.value_bytes == 0) return nullptr;
-    } else if (!arguments[3].ends_with("::NullType")) {
-      layout.value_bytes = element_bytes(element_type(arguments[3]));
-      if (layout.value_bytes == 0) return nullptr;
-    }
-    return std::make_unique<RadixSortEffect>(layout, make_pointer_effect(kernel, name, scalars));
+    if (step == "SingleTileKernel" && arguments.size() == 6 && has_sizes(kernel, {8, 8, 8, 8, 8, 4, 4, 1}) &&
+        parse_radix_sort(arguments, &layout))
+      return std::make_unique<RadixSortEffect>(layout, make_pointer_effect(kernel, name, scalars));
+    if (step == "OnesweepKernel" && arguments.size() == 8 && has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 1}) &&
+        parse_radix_sort(arguments, &layout))
+      return std::make_unique<OnesweepEffect>(layout, make_pointer_effect(kernel, name, scalars));
+    const bool counts = step == "HistogramKernel" && has_sizes(kernel, {8, 8, 8, 4, 4, 1});
+    if (!counts && (step != "ExclusiveSumKernel" || !has_sizes(kernel, {8}))) return nullptr;
+    make_pointer_effect(kernel, name, scalars);  // for the sizes that are recorded
+    return std::make_unique<DigitCountEffect>(counts);
   }
   for (const std::string_view prefix : {"at::native::", "(anonymous namespace)::"})
     if (function.starts_with(prefix)) function.remove_prefix(prefix.size());

@@ -21,7 +21,6 @@ from recorded import checkout_at, recorded
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 GPUS = {"A100 (DGX)": ("a100-sxm-80", "dgx-a100"), "H100 (DGX)": ("h100-sxm", "dgx-h100")}
-ITERATIONS = 5
 SCALARS = {"mem-allocated-bytes": "allocated", "mem-max-allocated-bytes": "peak"}
 # What Megatron-LM's own runner of these cases exports (tests/functional_tests/shell_test_utils).
 RUNNER = {"NCCL_PROTO": "simple", "NCCL_COLLNET_ENABLE": "0", "NCCL_NVLS_ENABLE": "0", "NCCL_BUFFSIZE": "4194304", "TORCH_NCCL_AVOID_RECORD_STREAMS": "1"}
@@ -80,7 +79,7 @@ class Case:
 
     def arguments(self):
         text = self.row["args"]
-        text = re.sub(r"--train-iters \d+", f"--train-iters {ITERATIONS}", text)
+        text = re.sub(r"--train-iters \d+", f"--train-iters {self.options.iterations}", text)
         text = re.sub(r"--eval-iters \d+", "--eval-iters 1", text)
         for checkpointing in ("--async-save", "--use-persistent-ckpt-worker", "--verify-integrity"):  # nothing is saved here
             text = text.replace(checkpointing, "")
@@ -94,8 +93,9 @@ class Case:
 
     def prepare(self, environment):
         """Text and vocabulary, and its index: the ranks ask for it at once."""
-        subprocess.run([self.options.python, os.path.join(HERE, "text_data.py"), self.megatron, TEXT[kind(self.row)]],
-                       cwd=self.folder, env=environment, check=True)
+        # Under maya-run as well: Megatron's index needs torch, which may be there without NVIDIA's libraries.
+        subprocess.run([self.options.maya_run, "--no-trace", "--", self.options.python, os.path.join(HERE, "text_data.py"), self.megatron,
+                        TEXT[kind(self.row)]], cwd=self.folder, env=environment, check=True)
 
     def run(self):
         """None, or why it failed. Does nothing where the run is there."""
@@ -173,6 +173,7 @@ def main():
     parser.add_argument("--ranks", choices=["all", "stages"], default="all", help="all live, or the first of each pipeline stage runs alone")
     parser.add_argument("--as-recorded", action="store_true",
                         help="only rows recorded with this PyTorch, with the Megatron-LM that they were recorded with")
+    parser.add_argument("--iterations", type=int, default=5, help="at least 3")
     parser.add_argument("--limit", type=int, default=600, help="seconds for one case")
     parser.add_argument("--binaries", default=os.path.join(ROOT, "build", "release", "bin"))
     options = parser.parse_args()
@@ -213,7 +214,8 @@ def main():
         if reason:
             skipped[reason] = skipped.get(reason, 0) + 1
 
-    print(f"PyTorch {version}, Transformer Engine {engine or 'not installed'}, ranks: {options.ranks}. Bytes: allocated at the end, peak of the first iteration, peak at the end.\n")
+    print(f"PyTorch {version}, Transformer Engine {engine or 'not installed'}, ranks: {options.ranks}. Bytes: allocated at the end, peak of the first "
+          "iteration, peak at the end.\n")
     print("| case | GPU | software | recorded: commit, date, image, PyTorch | golden | ours, last rank | ours - golden | largest |\n|---|---|---|---|---|---|---|---|")
     for row, case, when in scored:
         wanted = [int(row[name]) for name in ("mem_allocated_bytes", "mem_max_allocated_first", "mem_max_allocated_last")]
