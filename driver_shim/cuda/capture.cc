@@ -84,10 +84,12 @@ bool all_joined(const CaptureSequence& sequence) {
     if (!reached.insert(node).second) continue;
     for (const GraphEdge& edge : node->dependencies) open.push_back(edge.from);
   }
-  for (const auto& part : sequence.streams)
-    for (const GraphEdge& edge : part->dependencies)
-      if (!reached.contains(edge.from)) return false;
-  return true;
+  const auto all_reached = [&](const std::vector<GraphEdge>& ends) {
+    return std::all_of(ends.begin(), ends.end(), [&](const GraphEdge& edge) { return reached.contains(edge.from); });
+  };
+  return all_reached(sequence.ends_of_destroyed) &&
+         std::all_of(sequence.streams.begin(), sequence.streams.end(),
+                     [&](const auto& part) { return all_reached(part->dependencies); });
 }
 
 }  // namespace
@@ -296,7 +298,6 @@ void Captures::stream_destroyed(Stream& stream) {
   StreamCapture* part = stream.capture();
   if (part == nullptr || part->sequence == nullptr) return;
   CaptureSequence& sequence = sequence_of(*part);
-  sequence.invalidated = true;
   if (sequence.origin == &stream) {
     // Nobody can end it any more.
     leave_all(sequence);
@@ -306,6 +307,7 @@ void Captures::stream_destroyed(Stream& stream) {
     count_.fetch_sub(1, std::memory_order_acq_rel);
     return;
   }
+  merge(&sequence.ends_of_destroyed, part->dependencies);
   stream.set_capture(nullptr);
   stream.context()->captured_streams.fetch_sub(1, std::memory_order_relaxed);
   std::erase_if(sequence.streams, [&](const auto& held) { return held.get() == part; });

@@ -41,6 +41,7 @@ struct CaptureSequence {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   bool invalidated = false;
   std::vector<std::unique_ptr<StreamCapture>> streams;
+  std::vector<GraphEdge> ends_of_destroyed;  // what streams that were destroyed since then had last; to be joined too
   // Events recorded in it: the nodes that they stand behind.
   std::unordered_map<uint32_t, std::vector<GraphEdge>> events;
 };

@@ -11,7 +11,6 @@ namespace maya::cuda {
 
 namespace {
 
-constexpr uint64_t kMapAlignment_bytes = 64;
 constexpr uint32_t kMaximumRank = 5;
 constexpr uint64_t kMaximumDimension = 1ull << 32;
 constexpr uint64_t kStrideLimit_bytes = 1ull << 40;
@@ -131,10 +130,10 @@ bool valid_swizzle(const Tensor& tensor) {
   }
 }
 
-// The requirements that all kinds share, as the documentation of cuTensorMapEncodeTiled lists them.
+// The requirements that all kinds share, as the documentation of cuTensorMapEncodeTiled lists them, but one: a map that
+// is not at a multiple of 64 bytes is taken. cuda.core keeps its maps inside Python objects, which malloc aligns to 16.
 bool valid_tensor(const CUtensorMap* map, const Tensor& tensor, uint32_t minimum_rank) {
-  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kMapAlignment_bytes != 0 || !valid_enumerators(tensor))
-    return false;
+  if (map == nullptr || !valid_enumerators(tensor)) return false;
   if (tensor.rank < minimum_rank || tensor.rank > kMaximumRank) return false;
   if (tensor.interleave != CU_TENSOR_MAP_INTERLEAVE_NONE && tensor.rank < 3) return false;
   const uint64_t alignment = address_alignment(tensor.interleave, tensor.type);
@@ -181,9 +180,17 @@ Descriptor describe(const Tensor& tensor, uint8_t kind) {
   return made;
 }
 
+// Through bytes: the type promises an alignment that the program's map may not have.
 void store(CUtensorMap* map, const Descriptor& made) {
-  std::memset(map, 0, sizeof(*map));
-  std::memcpy(map, &made, sizeof(made));
+  auto* bytes = reinterpret_cast<unsigned char*>(map);
+  std::memset(bytes, 0, sizeof(*map));
+  std::memcpy(bytes, &made, sizeof(made));
+}
+
+Descriptor load(const void* map) {
+  Descriptor made;
+  std::memcpy(&made, map, sizeof(made));
+  return made;
 }
 
 bool supported(Call& call) { return call.driver().profile(call.context().device).compute_major >= 9; }
@@ -202,8 +209,7 @@ enum DescriptorKind : uint8_t { kTiled = 1, kIm2col = 2, kIm2colWide = 3 };
 }  // namespace
 
 bool describe_tensor_map(const void* map, uint64_t* tensor_bytes, uint64_t* box_bytes) {
-  Descriptor made;
-  std::memcpy(&made, map, sizeof(made));
+  const Descriptor made = load(map);
   if (made.kind < kTiled || made.kind > kIm2colWide || made.rank == 0 || made.rank > kMaximumRank) return false;
   const auto type = static_cast<CUtensorMapDataType>(made.type);
   double tensor = 1;
@@ -305,15 +311,13 @@ CUresult cuTensorMapEncodeIm2colWide(CUtensorMap* map, CUtensorMapDataType type,
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   return maya::cuda::enter(Needs::kContext, [&](Call& call) {
     if (!maya::cuda::supported(call)) return CUDA_ERROR_NOT_SUPPORTED;
-    if (map == nullptr || reinterpret_cast<uintptr_t>(map) % maya::cuda::kMapAlignment_bytes != 0 || address == nullptr)
-      return CUDA_ERROR_INVALID_VALUE;
-    maya::cuda::Descriptor made;
-    std::memcpy(&made, map, sizeof(made));
+    if (map == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    maya::cuda::Descriptor made = maya::cuda::load(map);
     const uint64_t alignment = maya::cuda::address_alignment(static_cast<CUtensorMapInterleave>(made.interleave),
                                                              static_cast<CUtensorMapDataType>(made.type));
     if (reinterpret_cast<uintptr_t>(address) % alignment != 0) return CUDA_ERROR_INVALID_VALUE;
     made.address = reinterpret_cast<uint64_t>(address);
-    std::memcpy(map, &made, sizeof(made));
+    maya::cuda::store(map, made);
     return CUDA_SUCCESS;
   });
 }

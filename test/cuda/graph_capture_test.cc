@@ -137,6 +137,39 @@ TEST_CASE("A capture spreads by events and must be joined again") {
   CHECK(capture_status(second) == CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+TEST_CASE("A stream that was joined into a capture may be destroyed before the capture ends") {
+  CurrentContext current;
+  TestStream first;
+  TestEvent fork, join;
+  Words a, b;
+  CUstream second = nullptr;
+  CUgraph graph = nullptr;
+  REQUIRE(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(cuStreamBeginCapture_v2(first, kGlobal) == CUDA_SUCCESS);
+  REQUIRE(cuEventRecord(fork, first) == CUDA_SUCCESS);
+  REQUIRE(cuStreamWaitEvent(second, fork, 0) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD32Async(b, 2, 4, second) == CUDA_SUCCESS);
+
+  SECTION("its work was joined again") {
+    REQUIRE(cuEventRecord(join, second) == CUDA_SUCCESS);
+    REQUIRE(cuStreamWaitEvent(first, join, 0) == CUDA_SUCCESS);
+    REQUIRE(cuStreamDestroy_v2(second) == CUDA_SUCCESS);
+    CHECK(capture_status(first) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CHECK(cuMemsetD32Async(a, 3, 4, first) == CUDA_SUCCESS);
+    REQUIRE(cuStreamEndCapture(first, &graph) == CUDA_SUCCESS);
+    size_t edges = 0;
+    CHECK(cuGraphGetEdges(graph, nullptr, nullptr, &edges) == CUDA_SUCCESS);
+    CHECK(edges == 1);  // the second fill behind the first
+    cuGraphDestroy(graph);
+  }
+  SECTION("its work was not joined") {
+    REQUIRE(cuStreamDestroy_v2(second) == CUDA_SUCCESS);
+    CHECK(cuMemsetD32Async(a, 3, 4, first) == CUDA_SUCCESS);
+    CHECK(cuStreamEndCapture(first, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    CHECK(graph == nullptr);
+  }
+}
+
 TEST_CASE("Waiting for and asking about what is being captured") {
   CurrentContext current;
   TestStream stream;
