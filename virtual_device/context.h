@@ -20,6 +20,8 @@ struct Context {
   std::atomic<uint32_t> flags;
   bool primary;
   uint64_t id;                            // cuCtxGetId
+  Context* root = this;                   // of a green context: the primary context that it is a part of
+  void* green = nullptr;                  // what the driver keeps of a green context; opaque here
   std::atomic<bool> alive{false};         // a primary context is alive while it is active, and may come to life again
   std::atomic<uint32_t> sticky_error{0};  // a CUresult that every later call in this context returns; 0 none
   std::atomic<Stream*> default_stream{nullptr};  // legacy default stream; set while alive

@@ -185,6 +185,15 @@ class Memory {
   // of a tag that did not end become unknown.
   void set_settle(void (*settle)(uint32_t tag)) { settle_.store(settle, std::memory_order_release); }
 
+  // --- bytes that several processes hold in common ---
+  // A window: from now on [base, base + bytes) of one allocation is what lies at `area`, which other processes change
+  // too. It is taken over before each use and passed on after each change; programs see to the order, as on a device.
+  // `area` has window_bytes(bytes), all zero when the first process shares it: what is known there then goes in.
+  // unshare() comes before the memory is freed.
+  static uint64_t window_bytes(uint64_t bytes);
+  void share(Address base, uint64_t bytes, unsigned char* area, bool first);
+  void unshare(Address base);
+
   // Bytes from `address` to the end of its allocation (or mapped run); 0 when not allocated.
   uint64_t bytes_to_end(Address address) const;
 

@@ -123,6 +123,7 @@ MemoryStatus Memory::write(Address destination, const void* source, uint64_t byt
   impl_->for_segments(destination, bytes, [&](Region& region, Address home, uint64_t offset, uint64_t part) {
     impl_->store(region, home, from + offset, part);
   });
+  impl_->pass_on(destination, bytes);
   return MemoryStatus::kOk;
 }
 
@@ -131,6 +132,7 @@ MemoryStatus Memory::read(void* destination, Address source, uint64_t bytes) con
   settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
+  impl_->take_over(source, bytes);
   auto* to = static_cast<unsigned char*>(destination);
   impl_->for_segments(source, bytes, [&](const Region& region, Address home, uint64_t offset, uint64_t part) {
     impl_->load(region, home, to + offset, part);
@@ -142,6 +144,7 @@ MemoryStatus Memory::read(void* destination, uint8_t* known, Address source, uin
   if (bytes == 0) return MemoryStatus::kOk;
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
+  impl_->take_over(source, bytes);
   auto* to = static_cast<unsigned char*>(destination);
   impl_->for_segments(source, bytes, [&](const Region& region, Address home, uint64_t offset, uint64_t part) {
     impl_->load(region, home, to + offset, part);
@@ -164,6 +167,7 @@ MemoryStatus Memory::fill(Address destination, uint32_t value, uint32_t width_by
     (void)offset;
     impl_->store_fill(region, home, part, fill_word(destination, value, width_bytes));
   });
+  impl_->pass_on(destination, bytes);
   return MemoryStatus::kOk;
 }
 
@@ -172,6 +176,7 @@ MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
   settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(destination, bytes) || !impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
+  impl_->take_over(source, bytes);
 
   struct Part {
     uint64_t offset, bytes;
@@ -230,6 +235,7 @@ MemoryStatus Memory::copy(Address destination, Address source, uint64_t bytes) {
                           }
                         });
   }
+  impl_->pass_on(destination, bytes);
   return MemoryStatus::kOk;
 }
 
@@ -279,12 +285,15 @@ void Memory::make_unknown(Address destination, uint64_t bytes) {
   if (bytes == 0 || !maybe_known(destination)) return;
   std::lock_guard<std::mutex> lock(impl_->mutex);
   impl_->make_unknown(destination, bytes, false);
+  impl_->pass_on(destination, impl_->window_part(destination, bytes));
 }
 
 void Memory::make_unknown_around_values(Address destination, uint64_t bytes) {
   if (bytes == 0 || !maybe_known(destination)) return;
   std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->take_over(destination, impl_->window_part(destination, bytes));
   impl_->make_unknown(destination, bytes, true);
+  impl_->pass_on(destination, impl_->window_part(destination, bytes));
 }
 
 bool Memory::known(Address source, uint64_t bytes) const {
@@ -293,6 +302,7 @@ bool Memory::known(Address source, uint64_t bytes) const {
   settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return false;
+  impl_->take_over(source, bytes);
   bool all = true;
   impl_->for_segments(source, bytes, [&](const Region& region, Address home, uint64_t, uint64_t part) {
     all = all && region.known.covers(home, home + part);

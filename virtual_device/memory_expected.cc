@@ -12,6 +12,7 @@ MemoryStatus Memory::read_known(void* destination, Address source, uint64_t byte
   settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
+  impl_->take_over(source, bytes);
   auto* to = static_cast<unsigned char*>(destination);
   impl_->for_segments(source, bytes, [&](const Region& region, Address home, uint64_t offset, uint64_t part) {
     impl_->load(region, home, to + offset, part);
@@ -51,6 +52,7 @@ void Memory::arrive(uint32_t tag, Address destination, const void* source, uint6
     });
     for (const auto& [begin, end] : wanted) impl_->store(region, begin, from + offset + (begin - home), end - begin);
   });
+  impl_->pass_on(destination, bytes);
 }
 
 void Memory::end_expecting(uint32_t tag) {

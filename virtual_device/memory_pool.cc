@@ -29,7 +29,12 @@ MemoryStatus MemoryPool::allocate(uint64_t bytes, void* context, Allocation* out
     if (largest >= rounded && (best == chunks_.end() || largest < best->second.free.largest())) best = chunk;
   }
   if (best == chunks_.end()) {
-    const uint64_t chunk_bytes = std::max(kGrowth_bytes, rounded_to(rounded, Memory::kGranularity_bytes));
+    const uint64_t wanted = rounded_to(rounded, Memory::kGranularity_bytes);
+    uint64_t chunk_bytes = std::max(kGrowth_bytes, wanted);
+    if (maximum_bytes_ != 0) {
+      const uint64_t room = maximum_bytes_ - std::min(maximum_bytes_, statistics_.reserved_bytes);
+      chunk_bytes = std::clamp(room / Memory::kGranularity_bytes * Memory::kGranularity_bytes, wanted, chunk_bytes);
+    }
     const auto grow = [&] {
       if (maximum_bytes_ != 0 && chunk_bytes > maximum_bytes_ - std::min(maximum_bytes_, statistics_.reserved_bytes))
         return MemoryStatus::kOutOfMemory;

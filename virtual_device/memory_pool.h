@@ -2,8 +2,8 @@
 // carves allocations out of them, which are not; chunks stay until trimmed.
 //
 // NVIDIA documents neither growth nor placement. Chosen here: a chunk is 32 MiB, or the request rounded up to 2 MiB
-// where that is more; allocations are multiples of 512 bytes, best fit. A request that does not fit first gives unused
-// chunks back, then fails. Thread safe. Memory must outlive the pool.
+// where that is more, or what a limit leaves where that is less; allocations are multiples of 512 bytes, best fit. A
+// request that does not fit first gives unused chunks back, then fails. Thread safe. Memory must outlive the pool.
 #pragma once
 
 #include <cstdint>

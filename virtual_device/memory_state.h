@@ -2,6 +2,7 @@
 // expects `mutex` held, except where noted.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -102,6 +103,22 @@ struct Memory::Impl {
   void release_pages(Region& region, Address home, uint64_t bytes);
   void enforce_budget();
 
+  // --- windows ---
+  struct Window {
+    uint64_t bytes = 0;
+    unsigned char* area = nullptr;
+    uint32_t slot = 0;
+  };
+  // Takes over, or passes on, what of [address, address + bytes) lies in windows.
+  void take_over(Address address, uint64_t bytes);
+  void pass_on(Address address, uint64_t bytes);
+  // The part of a range, of which only a bound is known, that those are for: to the end of its allocation.
+  uint64_t window_part(Address address, uint64_t bytes) const {
+    return windows.empty() ? 0 : std::min(bytes, bytes_to_end(address));
+  }
+  template <typename Visitor>
+  void for_windows(Address address, uint64_t bytes, Visitor&& visit);
+
   mutable std::mutex mutex;
   Address range_base = 0;
   uint64_t range_bytes = 0;
@@ -114,6 +131,7 @@ struct Memory::Impl {
   std::unordered_map<uint64_t, Region*> physical;  // by handle
   std::map<Address, Allocation> host;
   std::unordered_map<uint32_t, std::vector<std::pair<Address, uint64_t>>> expected;  // by tag
+  std::map<Address, Window> windows;
   std::vector<Ledger> ledgers;
   std::vector<std::array<SharedBlocks, kLayerCount>> shared;
   uint64_t next_id = 1;

@@ -65,6 +65,8 @@ CUresult allocate_device_memory(Driver& driver, Context& context, uint64_t bytes
 CUresult free_device_memory(Driver& driver, CUdeviceptr address) {
   device::Allocation found;
   if (!driver.memory().find(address, &found) || found.base != address) return CUDA_ERROR_INVALID_VALUE;
+  // What was imported looks like plain memory; pools of host memory hand out pinned and managed memory.
+  if (pool_around(address) != nullptr) return free_to_pool(driver, address, 0);
   switch (found.kind) {
     case device::AllocationKind::kDevice: {
       device::Allocation freed;
@@ -73,9 +75,8 @@ CUresult free_device_memory(Driver& driver, CUdeviceptr address) {
       return memory_result(status);
     }
     case device::AllocationKind::kManaged:
+      if (CUresult result; free_graph_allocation(address, &result)) return result;
       return free_host_memory(driver, address, device::AllocationKind::kManaged);
-    case device::AllocationKind::kStreamOrdered:
-      return free_to_pool(driver, address, 0);
     default: {
       CUresult result = CUDA_ERROR_INVALID_VALUE;
       free_graph_allocation(address, &result);

@@ -6,6 +6,7 @@
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/context_flags.h"
 #include "driver_shim/cuda/gate.h"
+#include "driver_shim/cuda/green_context.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/synchronize.h"
 
@@ -31,14 +32,41 @@ CUresult create(CUcontext* out, unsigned int flags, CUdevice device) {
 }
 
 CUresult destroy(Call& call, Context& context) {
-  // Primary contexts end by cuDevicePrimaryCtxRelease.
-  if (context.primary) return CUDA_ERROR_INVALID_CONTEXT;
+  // Primary contexts end by cuDevicePrimaryCtxRelease, green ones by cuGreenCtxDestroy.
+  if (context.primary || context.green != nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const CUresult status = call.driver().destroy_context(context);
   if (call.thread().current() == &context) call.thread().contexts.pop_back();
   return status;
 }
 
 }  // namespace
+
+namespace maya::cuda {
+
+CUresult record_all(Call& call, Context& context, CUevent handle) {
+  Event* event = call.driver().events().get(handle);
+  if (event == nullptr || event->context->root != context.root) return CUDA_ERROR_INVALID_HANDLE;
+  event->time_ns.store(std::max(context.all_ready_ns(), call.driver().virtual_now_ns()), std::memory_order_relaxed);
+  event->recorded.store(true, std::memory_order_release);
+  Recorder::get().event(trace::fields::EventCallCall::kRecord, event->id,
+                        context.default_stream.load(std::memory_order_acquire)->id(), false, 0, 0);
+  return CUDA_SUCCESS;
+}
+
+CUresult let_all_wait(Call& call, Context& context, CUevent handle) {
+  const Event* event = call.driver().events().get(handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (!event->recorded.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  const uint64_t time_ns = event->time_ns.load(std::memory_order_relaxed);
+  call.driver().streams().for_each([&](Stream* stream) {
+    if (stream->context() != &context) return;
+    stream->wait_until(time_ns);
+    Recorder::get().event(trace::fields::EventCallCall::kWait, event->id, stream->id(), false, 0, 0);
+  });
+  return CUDA_SUCCESS;
+}
+
+}  // namespace maya::cuda
 
 CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) { return create(context, flags, device); }
 
@@ -157,39 +185,21 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
   });
 }
 
-CUresult cuCtxRecordEvent(CUcontext handle, CUevent event_handle) {
-  return maya::cuda::with_context(handle, true, [&](Call& call, Context& context) {
-    maya::cuda::Event* event = call.driver().events().get(event_handle);
-    if (event == nullptr || event->context != &context) return CUDA_ERROR_INVALID_HANDLE;
-    event->time_ns.store(std::max(context.all_ready_ns(), call.driver().virtual_now_ns()), std::memory_order_relaxed);
-    event->recorded.store(true, std::memory_order_release);
-    maya::cuda::Recorder::get().event(maya::trace::fields::EventCallCall::kRecord, event->id,
-                                      context.default_stream.load(std::memory_order_acquire)->id(), false, 0, 0);
-    return CUDA_SUCCESS;
-  });
+CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
+  return maya::cuda::with_context(
+      handle, true, [&](Call& call, Context& context) { return maya::cuda::record_all(call, context, event); });
 }
 
-CUresult cuCtxWaitEvent(CUcontext handle, CUevent event_handle) {
-  return maya::cuda::with_context(handle, true, [&](Call& call, Context& context) {
-    const maya::cuda::Event* event = call.driver().events().get(event_handle);
-    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (!event->recorded.load(std::memory_order_acquire)) return CUDA_SUCCESS;
-    const uint64_t time_ns = event->time_ns.load(std::memory_order_relaxed);
-    call.driver().streams().for_each([&](maya::cuda::Stream* stream) {
-      if (stream->context() != &context) return;
-      stream->wait_until(time_ns);
-      maya::cuda::Recorder::get().event(maya::trace::fields::EventCallCall::kWait, event->id, stream->id(), false, 0,
-                                        0);
-    });
-    return CUDA_SUCCESS;
-  });
+CUresult cuCtxWaitEvent(CUcontext handle, CUevent event) {
+  return maya::cuda::with_context(
+      handle, true, [&](Call& call, Context& context) { return maya::cuda::let_all_wait(call, context, event); });
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {
   return enter(Needs::kContext, [&](Call& call) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     Context* peer = nullptr;
-    if (call.driver().live_context(handle, &peer) != CUDA_SUCCESS || peer == &call.context())
+    if (call.driver().live_context(handle, &peer) != CUDA_SUCCESS || peer->root == call.context().root)
       return CUDA_ERROR_INVALID_CONTEXT;
     if (peer->device == call.context().device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     return call.driver().enable_peer(call.context(), *peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;

@@ -1,9 +1,11 @@
-// Flags of a context.
+// Flags of a context, and what its streams may be.
 #pragma once
 
 #include <cuda.h>
 
 namespace maya::cuda {
+
+constexpr int kGreatestStreamPriority = -5;  // six levels, as on every device since compute capability 7.0
 
 // No unknown flag, and at most one scheduling policy.
 inline bool valid_context_flags(unsigned int flags) {

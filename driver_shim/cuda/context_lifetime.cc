@@ -102,6 +102,27 @@ CUresult Driver::create_context(int ordinal, uint32_t flags, Context** out) {
   return CUDA_SUCCESS;
 }
 
+CUresult Driver::create_part(Context& primary, Context** out) {
+  std::lock_guard<std::mutex> lock(lifetime_mutex_);
+  Context* made = contexts_.create(primary.device, primary.flags.load(std::memory_order_relaxed), false,
+                                   next_context_id_.fetch_add(1, std::memory_order_relaxed));
+  if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  made->api_version = kContextApiVersion;
+  made->root = &primary;
+  if (const CUresult status = bring_to_life(*made); status != CUDA_SUCCESS) return status;
+  *out = made;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::destroy_part(Context& part) {
+  std::lock_guard<std::mutex> lock(lifetime_mutex_);
+  if (!part.alive.exchange(false, std::memory_order_acq_rel)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  // Documented for every later use of its streams but their destruction.
+  part.sticky_error.store(CUDA_ERROR_STREAM_DETACHED, std::memory_order_relaxed);
+  --live_contexts_[static_cast<size_t>(part.device)];
+  return CUDA_SUCCESS;
+}
+
 CUresult Driver::destroy_context(Context& context) {
   std::lock_guard<std::mutex> lock(lifetime_mutex_);
   return end_life(context);

@@ -13,7 +13,6 @@ using maya::cuda::Needs;
 
 namespace {
 
-constexpr int kGreatestPriority = -5;  // six levels, as on every device since compute capability 7.0
 constexpr uint64_t kMostFetchGranularity_bytes = 128;
 constexpr uint64_t kMostSyncDepth = 24;
 constexpr uint64_t kMostStack_bytes =
@@ -139,7 +138,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return enter(Needs::kContext, [&](Call&) {
     if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = kGreatestPriority;
+    if (greatest != nullptr) *greatest = maya::cuda::kGreatestStreamPriority;
     return CUDA_SUCCESS;
   });
 }

@@ -55,7 +55,7 @@ CUresult between_peers(CUdeviceptr destination, CUcontext destination_context, C
     if (!is_device_accessible(call.memory(), destination, bytes) || !is_device_accessible(call.memory(), source, bytes))
       return CUDA_ERROR_INVALID_VALUE;
     return copy_linear(call.driver(), stream, unified_place(call.memory(), destination),
-                       unified_place(call.memory(), source), bytes, asynchronous);
+                       unified_place(call.memory(), source), bytes, asynchronous, true);
   });
 }
 

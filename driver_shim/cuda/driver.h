@@ -60,6 +60,9 @@ class Driver {
   // Makes a context on `device` and charges its memory. CUDA_ERROR_OUT_OF_MEMORY when that does not fit.
   CUresult create_context(int device, uint32_t flags, Context** out);
   CUresult destroy_context(Context& context);
+  // A context that is a part of a live primary one. When it ends, its streams stay, of use to nobody.
+  CUresult create_part(Context& primary, Context** out);
+  CUresult destroy_part(Context& part);
 
   // The primary context of a device: reference count and state.
   CUresult retain_primary(int device, Context** out);

@@ -49,7 +49,7 @@ CUresult record(CUevent event_handle, CUstream stream_handle, unsigned int flags
       stream_handle, per_thread, valid,
       [&](Call& call, Stream& stream) -> CUresult {
         Event* event = call.driver().events().get(event_handle);
-        if (event == nullptr || event->context != stream.context()) return CUDA_ERROR_INVALID_HANDLE;
+        if (event == nullptr || event->context->root != stream.context()->root) return CUDA_ERROR_INVALID_HANDLE;
         if (stream.capture() != nullptr)
           return (flags & CU_EVENT_RECORD_EXTERNAL) != 0 ? Captures::add(stream, EventRecordNode{event_handle})
                                                          : Captures::record_event(stream, *event);

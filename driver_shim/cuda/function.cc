@@ -65,8 +65,10 @@ CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  // Documented for a null name and a null function alike.
+  if (name == nullptr || handle == nullptr)
+    return maya::cuda::enter(maya::cuda::Needs::kInitialized, [](Call&) { return CUDA_ERROR_INVALID_VALUE; });
   return with_function(handle, [&](Call&, Kernel& kernel) {
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *name = kernel.info.name.c_str();
     return CUDA_SUCCESS;
   });

@@ -1,5 +1,7 @@
 #include "driver_shim/cuda/graph_memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -7,6 +9,7 @@
 #include "driver_shim/cuda/allocation.h"
 #include "driver_shim/cuda/graph.h"
 #include "driver_shim/cuda/graph_exec.h"
+#include "driver_shim/cuda/host_allocation.h"
 #include "driver_shim/cuda/pool.h"
 #include "driver_shim/cuda/recorder.h"
 
@@ -56,7 +59,8 @@ bool frees(const Graph& graph, CUdeviceptr address) {
 }
 
 // Memory that was freed before the dependencies and not allocated again since, large enough.
-std::shared_ptr<GraphMemory> freed_before(const std::vector<GraphEdge>& dependencies, int device, uint64_t bytes) {
+std::shared_ptr<GraphMemory> freed_before(const std::vector<GraphEdge>& dependencies, int device, bool managed,
+                                          uint64_t bytes) {
   std::unordered_set<const GraphNode*> seen;
   std::vector<const GraphNode*> open;
   for (const GraphEdge& edge : dependencies) open.push_back(edge.from);
@@ -66,7 +70,9 @@ std::shared_ptr<GraphMemory> freed_before(const std::vector<GraphEdge>& dependen
     open.pop_back();
     if (!seen.insert(node).second) continue;
     if (const FreeNode* freed = std::get_if<FreeNode>(&node->work); freed != nullptr)
-      if (freed->memory->device() == device && freed->memory->bytes() >= bytes) candidates.push_back(freed->memory);
+      if (freed->memory->device() == device && freed->memory->is_managed() == managed &&
+          freed->memory->bytes() >= bytes)
+        candidates.push_back(freed->memory);
     for (const GraphEdge& edge : node->dependencies) open.push_back(edge.from);
   }
   for (const auto& candidate : candidates) {
@@ -83,12 +89,34 @@ std::shared_ptr<GraphMemory> freed_before(const std::vector<GraphEdge>& dependen
   return nullptr;
 }
 
+CUdeviceptr map_managed(Driver& driver, int device, uint64_t bytes) {
+  void* memory = bytes == 0
+                     ? MAP_FAILED
+                     : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  device::Allocation entry;
+  entry.base = entry.host_alias = reinterpret_cast<uint64_t>(memory);
+  entry.bytes = bytes;
+  entry.device = device;
+  entry.kind = device::AllocationKind::kManaged;
+  entry.flags = CU_MEM_ATTACH_GLOBAL;
+  if (add_host_memory(driver, entry) == CUDA_SUCCESS) return entry.base;
+  munmap(memory, bytes);
+  throw std::bad_alloc();
+}
+
 }  // namespace
 
-GraphMemory::GraphMemory(Driver& driver, int device, uint64_t bytes) : driver_(driver), device_(device) {
+GraphMemory::GraphMemory(Driver& driver, int device, uint64_t bytes, bool managed)
+    : driver_(driver), device_(device), managed_(managed) {
   constexpr uint64_t kGranularity = device::Memory::kGranularity_bytes;
   bytes_ = (bytes + kGranularity - 1) / kGranularity * kGranularity;
   std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  if (managed_) {
+    base_ = map_managed(driver, device, bytes > UINT64_MAX / 2 ? 0 : bytes_);
+    state().by_address.emplace(base_, this);
+    return;
+  }
   device::Address reserved = 0;
   if (bytes > UINT64_MAX / 2 || driver.memory().reserve(bytes_, 0, &reserved) != device::MemoryStatus::kOk)
     throw std::bad_alloc();
@@ -100,12 +128,28 @@ GraphMemory::~GraphMemory() {
   std::lock_guard<std::recursive_mutex> lock(state().mutex);
   detach();
   state().by_address.erase(base_);
-  driver_.memory().unreserve(base_, bytes_);
+  if (!managed_) {
+    driver_.memory().unreserve(base_, bytes_);
+    return;
+  }
+  device::Allocation removed;
+  if (driver_.memory().remove_host(base_, &removed) == device::MemoryStatus::kOk) Recorder::get().free(removed);
+  munmap(reinterpret_cast<void*>(base_), bytes_);
 }
 
 CUresult GraphMemory::attach() {
   std::lock_guard<std::recursive_mutex> lock(state().mutex);
-  if (physical_ != 0) return CUDA_SUCCESS;
+  if (attached_) return CUDA_SUCCESS;
+  if (!managed_)
+    if (const CUresult status = attach_physical(); status != CUDA_SUCCESS) return status;
+  attached_ = true;
+  Use& use = state().by_device[device_];
+  use.reserved += bytes_;
+  use.reserved_high = std::max(use.reserved_high, use.reserved);
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphMemory::attach_physical() {
   device::Memory& memory = driver_.memory();
   device::MemoryStatus status = memory.create_physical(device_, bytes_, &physical_);
   if (status == device::MemoryStatus::kOutOfMemory && trim_pools(driver_, device_))
@@ -117,24 +161,22 @@ CUresult GraphMemory::attach() {
     return memory_result(status);
   }
   Recorder::get().allocation(physical_record(physical_, bytes_, device_));
-  status = memory.map(base_, bytes_, 0, physical_, nullptr);
-  Use& use = state().by_device[device_];
-  use.reserved += bytes_;
-  use.reserved_high = std::max(use.reserved_high, use.reserved);
-  return memory_result(status);
+  return memory_result(memory.map(base_, bytes_, 0, physical_, nullptr));
 }
 
 void GraphMemory::detach() {
   std::lock_guard<std::recursive_mutex> lock(state().mutex);
-  if (physical_ == 0) return;
+  if (!attached_) return;
   set_in_use(false);
+  attached_ = false;
+  state().by_device[device_].reserved -= bytes_;
+  if (managed_) return;
   std::vector<device::Allocation> freed;
   driver_.memory().unmap(base_, bytes_, &freed);
   device::Allocation released;
   driver_.memory().release_physical(physical_, &released);
   Recorder::get().free(physical_record(physical_, bytes_, device_));
   physical_ = 0;
-  state().by_device[device_].reserved -= bytes_;
 }
 
 void GraphMemory::set_in_use(bool in_use) {
@@ -144,15 +186,16 @@ void GraphMemory::set_in_use(bool in_use) {
   Use& use = state().by_device[device_];
   use.used = in_use ? use.used + bytes_ : use.used - bytes_;
   use.used_high = std::max(use.used_high, use.used);
-  if (in_use) driver_.memory().make_unknown(base_, bytes_);
+  if (in_use && !managed_) driver_.memory().make_unknown(base_, bytes_);
 }
 
 CUresult make_allocation_node(Driver& driver, const std::vector<GraphEdge>& dependencies,
                               const CUDA_MEM_ALLOC_NODE_PARAMS& parameters, AllocationNode* out) {
   const CUmemPoolProps& properties = parameters.poolProps;
   const int device = properties.location.id;
+  const bool managed = properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
   if (parameters.bytesize == 0 || properties.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
-      properties.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      (properties.allocType != CU_MEM_ALLOCATION_TYPE_PINNED && !managed) ||
       properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 || device >= driver.device_count() ||
       parameters.accessDescCount > static_cast<size_t>(driver.device_count()) ||
       (parameters.accessDescCount != 0 && parameters.accessDescs == nullptr))
@@ -161,8 +204,8 @@ CUresult make_allocation_node(Driver& driver, const std::vector<GraphEdge>& depe
   out->access = std::make_shared<const std::vector<CUmemAccessDesc>>(
       parameters.accessDescs, parameters.accessDescs + parameters.accessDescCount);
   out->parameters.accessDescs = out->access->empty() ? nullptr : out->access->data();
-  out->memory = freed_before(dependencies, device, parameters.bytesize);
-  if (out->memory == nullptr) out->memory = std::make_shared<GraphMemory>(driver, device, parameters.bytesize);
+  out->memory = freed_before(dependencies, device, managed, parameters.bytesize);
+  if (out->memory == nullptr) out->memory = std::make_shared<GraphMemory>(driver, device, parameters.bytesize, managed);
   out->parameters.dptr = out->memory->base();
   return CUDA_SUCCESS;
 }

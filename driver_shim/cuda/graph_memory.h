@@ -23,8 +23,8 @@ struct FreeNode;
 // A range of addresses, and the memory behind it. Shared by the nodes that allocate there.
 class GraphMemory {
  public:
-  // Throws std::bad_alloc when there are no addresses left.
-  GraphMemory(Driver& driver, int device, uint64_t bytes);
+  // `managed`: memory of the host, at its address there. Throws std::bad_alloc when there are no addresses left.
+  GraphMemory(Driver& driver, int device, uint64_t bytes, bool managed);
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
@@ -32,17 +32,22 @@ class GraphMemory {
   CUdeviceptr base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
   int device() const { return device_; }
+  bool is_managed() const { return managed_; }
   bool in_use() const { return in_use_; }
   CUresult attach();  // OUT_OF_MEMORY is recorded
   void detach();
   void set_in_use(bool in_use);
 
  private:
+  CUresult attach_physical();
+
   Driver& driver_;
   const int device_;
+  const bool managed_;
   uint64_t bytes_;  // whole granules
   CUdeviceptr base_ = 0;
-  uint64_t physical_ = 0;  // 0: nothing behind it
+  uint64_t physical_ = 0;  // of device memory
+  bool attached_ = false;  // false: nothing behind it
   bool in_use_ = false;    // a launch allocated it and nothing freed it since
 };
 

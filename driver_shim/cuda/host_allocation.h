@@ -15,6 +15,8 @@ namespace maya::cuda {
 // Maps `bytes` of zeroed memory, page aligned, and records it. kind: kHost or kManaged.
 CUresult allocate_host_memory(Driver& driver, Context& context, uint64_t bytes, device::AllocationKind kind,
                               unsigned int flags, void** out);
+// Lets the driver know of host memory that was just mapped, and records it.
+CUresult add_host_memory(Driver& driver, const device::Allocation& entry);
 // Frees memory of that kind by its first address. CUDA_ERROR_INVALID_VALUE for any other address.
 CUresult free_host_memory(Driver& driver, uint64_t address, device::AllocationKind kind);
 // Everything that belongs to a context that ends.

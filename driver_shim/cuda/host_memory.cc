@@ -60,6 +60,22 @@ CUresult register_memory(void* start, size_t bytes, unsigned int flags) {
 
 }  // namespace
 
+CUresult add_host_memory(Driver& driver, const Allocation& entry) {
+  try {
+    MemoryStatus status = driver.memory().add_host(entry);
+    if (status == MemoryStatus::kInUse) {
+      // Left over from memory that the program registered and then unmapped without a word.
+      Allocation stale;
+      while (driver.memory().remove_host_overlap(entry.base, entry.bytes, &stale)) Recorder::get().free(stale);
+      status = driver.memory().add_host(entry);
+    }
+    if (status == MemoryStatus::kOk) Recorder::get().allocation(entry);
+    return memory_result(status);
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}
+
 CUresult allocate_host_memory(Driver& driver, Context& context, uint64_t bytes, AllocationKind kind, unsigned int flags,
                               void** out) {
   if (bytes > UINT64_MAX / 2) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -80,24 +96,12 @@ CUresult allocate_host_memory(Driver& driver, Context& context, uint64_t bytes, 
   entry.context = &context;
   entry.host_alias = entry.base;
   entry.flags = flags;
-  MemoryStatus status = MemoryStatus::kOutOfMemory;
-  try {
-    status = driver.memory().add_host(entry);
-  } catch (const std::bad_alloc&) {
-  }
-  if (status == MemoryStatus::kInUse) {
-    // Left over from memory that the program registered and then unmapped without a word.
-    Allocation stale;
-    while (driver.memory().remove_host_overlap(entry.base, entry.bytes, &stale)) Recorder::get().free(stale);
-    status = driver.memory().add_host(entry);
-  }
-  if (status != MemoryStatus::kOk) {
+  const CUresult status = add_host_memory(driver, entry);
+  if (status == CUDA_SUCCESS)
+    *out = memory;
+  else
     munmap(memory, mapped_bytes(bytes));
-    return memory_result(status);
-  }
-  Recorder::get().allocation(entry);
-  *out = memory;
-  return CUDA_SUCCESS;
+  return status;
 }
 
 CUresult free_host_memory(Driver& driver, uint64_t address, AllocationKind kind) {
@@ -170,8 +174,10 @@ CUresult cuMemHostUnregister(void* start) {
     if (start == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Allocation found;
     const auto address = reinterpret_cast<uint64_t>(start);
-    if (!call.memory().find(address, &found) || found.base != address || found.kind != AllocationKind::kRegistered)
+    if (!call.memory().find(address, &found) || found.kind != AllocationKind::kRegistered)
       return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    // Documented: "the base address must be the same one specified to cuMemHostRegister".
+    if (found.base != address) return CUDA_ERROR_INVALID_VALUE;
     if (call.memory().remove_host(address, &found) != MemoryStatus::kOk) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     Recorder::get().free(found);
     return CUDA_SUCCESS;

@@ -215,20 +215,26 @@ CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice d
 }
 
 CUresult cuKernelGetName(const char** name, CUkernel handle) {
+  // Documented for a null name and a null kernel alike.
+  if (name == nullptr || handle == nullptr)
+    return maya::cuda::enter(maya::cuda::Needs::kInitialized, [](Call&) { return CUDA_ERROR_INVALID_VALUE; });
   return maya::cuda::with_kernel(handle, [&](Call&, Kernel& kernel) {
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *name = kernel.info.name.c_str();
     return CUDA_SUCCESS;
   });
 }
 
+// A kernel is looked into in a context; without one there is nothing to look into.
 CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset, size_t* size) {
-  return maya::cuda::with_kernel(
-      handle, [&](Call&, Kernel& kernel) { return maya::cuda::kernel_parameter(kernel, index, offset, size); });
+  return maya::cuda::with_kernel(handle, [&](Call& call, Kernel& kernel) {
+    return call.thread().current() == nullptr ? CUDA_ERROR_INVALID_CONTEXT
+                                              : maya::cuda::kernel_parameter(kernel, index, offset, size);
+  });
 }
 
 CUresult cuKernelGetParamCount(CUkernel handle, size_t* count) {
-  return maya::cuda::with_kernel(handle, [&](Call&, Kernel& kernel) {
+  return maya::cuda::with_kernel(handle, [&](Call& call, Kernel& kernel) {
+    if (call.thread().current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *count = kernel.info.parameters.size();
     return CUDA_SUCCESS;

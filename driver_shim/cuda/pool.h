@@ -1,26 +1,53 @@
-// Pools of the stream-ordered allocator: the default one of each device and those that programs create.
+// Pools of the stream-ordered allocator: the default ones, and those that programs create. Memory of a pool is on a
+// device, or pinned or managed memory of the host (host_pool.h).
 #pragma once
 
 #include <cuda.h>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "driver_shim/cuda/driver.h"
+#include "driver_shim/cuda/host_pool.h"
+#include "driver_shim/cuda/pool_share.h"
 #include "virtual_device/memory_pool.h"
 
 namespace maya::cuda {
 
+// What cuMemPoolCreate was given.
+struct PoolProperties {
+  CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  uint64_t maximum_bytes = 0;  // 0: no limit of its own
+  CUmemAllocationHandleType export_types = CU_MEM_HANDLE_TYPE_NONE;
+  bool on_device() const {
+    return type == CU_MEM_ALLOCATION_TYPE_PINNED && location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  }
+};
+
 struct Pool {
-  Pool(device::Memory& device_memory, int device, uint64_t maximum, CUmemAllocationHandleType handle_types,
-       bool is_default)
-      : memory(device_memory, device, maximum),
-        maximum_bytes(maximum),
-        export_types(handle_types),
+  // `shared`: what other processes may map; null where the pool is not for them.
+  Pool(device::Memory& device_memory, const PoolProperties& given, bool is_default, std::unique_ptr<PoolShare> shared)
+      : properties(given),
+        share(std::move(shared)),
+        memory(device_memory, given.on_device() ? given.location.id : -1, given.maximum_bytes),
+        host(given.type == CU_MEM_ALLOCATION_TYPE_MANAGED ? device::AllocationKind::kManaged
+                                                          : device::AllocationKind::kHost,
+             given.maximum_bytes),
         default_pool(is_default) {}
-  device::MemoryPool memory;
-  const uint64_t maximum_bytes;
-  const CUmemAllocationHandleType export_types;
+  bool on_device() const { return properties.on_device(); }
+  // Imported pools hold what cuMemPoolImportPointer brought; nothing can be allocated from them.
+  bool imported() const { return share != nullptr && share->imported(); }
+  bool owns(CUdeviceptr address) const {
+    return (on_device() ? memory.owns(address) : host.owns(address)) || (imported() && share->holds(address));
+  }
+  device::MemoryPool::Statistics statistics() const { return on_device() ? memory.statistics() : host.statistics(); }
+
+  const PoolProperties properties;
+  const std::unique_ptr<PoolShare> share;
+  device::MemoryPool memory;  // of pools on a device
+  HostPool host;              // of the others
   const bool default_pool;
   std::atomic<uint64_t> release_threshold_bytes{0};
   std::atomic<int> reuse_follow_event_dependencies{1};
@@ -35,6 +62,8 @@ struct Pool {
 Pool* pool_of(CUmemoryPool handle);
 // The pool that an address was allocated from; null when it was not.
 CUmemoryPool pool_around(CUdeviceptr address);
+// False where the address is in a pool of another device that `device` was not given access to.
+bool pool_lets_in(int device, CUdeviceptr address);
 
 // Frees a stream-ordered allocation; the memory is free for others once virtual time reaches `ready_ns`.
 CUresult free_to_pool(Driver& driver, CUdeviceptr address, uint64_t ready_ns);

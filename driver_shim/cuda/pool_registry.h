@@ -1,8 +1,10 @@
 // All pools of the process, and which one each device allocates from. Thread safe; never destroyed.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <mutex>
-#include <vector>
+#include <tuple>
 
 #include "driver_shim/cuda/pool.h"
 #include "virtual_device/handle_pool.h"
@@ -13,13 +15,16 @@ class PoolRegistry {
  public:
   static PoolRegistry& get();
 
-  // Made at first use. Throws std::bad_alloc.
-  Pool* default_pool(Driver& driver, int device);
-  Pool* current_pool(Driver& driver, int device);
-  void set_current_pool(Driver& driver, int device, Pool* pool);
+  // The pools of a location and allocation type: properties that cuMemPoolCreate takes. Made at first use. Throws
+  // std::bad_alloc.
+  Pool* default_pool(Driver& driver, const PoolProperties& properties);
+  Pool* current_pool(Driver& driver, const PoolProperties& properties);
+  void set_current_pool(Driver& driver, const PoolProperties& properties, Pool* pool);
+  // Those of a device, which cuMemAllocAsync uses.
+  static PoolProperties of_device(int device);
 
-  Pool* create(Driver& driver, int device, uint64_t maximum_bytes,
-               CUmemAllocationHandleType types);  // null when there are too many
+  // Null when there are too many.
+  Pool* create(Driver& driver, const PoolProperties& properties, std::unique_ptr<PoolShare> share);
   // Ends the pool: its memory goes back now, or as its allocations are freed. Devices that used it go back to their
   // default pool. The object stays as a tombstone, so that a stale handle is found out and no thread is left with a
   // dangling one.
@@ -28,16 +33,16 @@ class PoolRegistry {
   device::HandlePool<Pool>& pools() { return pools_; }
 
  private:
-  struct DevicePools {
+  struct Place {
     Pool* standard = nullptr;
     Pool* current = nullptr;
   };
   PoolRegistry();
-  DevicePools& of_device(Driver& driver, int device);  // mutex_ held
+  Place& place_of(Driver& driver, const PoolProperties& properties);  // mutex_ held
 
   device::HandlePool<Pool> pools_;
-  std::mutex mutex_;  // guards devices_
-  std::vector<DevicePools> devices_;
+  std::mutex mutex_;                                   // guards places_
+  std::map<std::tuple<int, int, int>, Place> places_;  // by allocation type, location type and id
 };
 
 }  // namespace maya::cuda

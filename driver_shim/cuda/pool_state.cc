@@ -16,10 +16,25 @@ void record_released(const std::vector<device::Allocation>& released) {
 }
 
 bool trim(Pool& pool, uint64_t keep_bytes) {
+  if (!pool.on_device()) return false;
   std::vector<device::Allocation> released;
   pool.memory.trim(keep_bytes, &released);
   record_released(released);
   return !released.empty();
+}
+
+CUresult free_from(Driver& driver, Pool& pool, CUdeviceptr address) {
+  device::Memory& memory = driver.memory();
+  if (!pool.on_device() && !pool.imported()) return pool.host.free(driver, pool.share.get(), address);
+  device::Allocation found, freed;
+  if (!memory.find(address, &found) || found.base != address) return CUDA_ERROR_INVALID_VALUE;
+  if (pool.share != nullptr) pool.share->end(memory, address);
+  const device::MemoryStatus status = !pool.imported()   ? pool.memory.free(address, &freed)
+                                      : pool.on_device() ? memory.free(address, &freed)
+                                                         : memory.remove_host(address, &freed);
+  if (status != device::MemoryStatus::kOk) return CUDA_ERROR_INVALID_VALUE;
+  Recorder::get().free(freed);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -31,42 +46,48 @@ PoolRegistry& PoolRegistry::get() {
 
 PoolRegistry::PoolRegistry() : pools_(kMostPools) {}
 
-PoolRegistry::DevicePools& PoolRegistry::of_device(Driver& driver, int device) {
-  const auto ordinal = static_cast<size_t>(device);
-  if (devices_.size() <= ordinal) devices_.resize(ordinal + 1);
-  DevicePools& pools = devices_[ordinal];
-  if (pools.standard == nullptr) {
-    pools.standard = pools_.create(driver.memory(), device, uint64_t{0}, CU_MEM_HANDLE_TYPE_NONE, true);
-    if (pools.standard == nullptr) throw std::bad_alloc();
+PoolProperties PoolRegistry::of_device(int device) {
+  PoolProperties properties;
+  properties.location.id = device;
+  return properties;
+}
+
+PoolRegistry::Place& PoolRegistry::place_of(Driver& driver, const PoolProperties& properties) {
+  const bool by_id = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ||
+                     properties.location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  Place& place = places_[{properties.type, properties.location.type, by_id ? properties.location.id : 0}];
+  if (place.standard == nullptr) {
+    place.standard = pools_.create(driver.memory(), properties, true, nullptr);
+    if (place.standard == nullptr) throw std::bad_alloc();
   }
-  if (pools.current == nullptr) pools.current = pools.standard;
-  return pools;
+  if (place.current == nullptr) place.current = place.standard;
+  return place;
 }
 
-Pool* PoolRegistry::default_pool(Driver& driver, int device) {
+Pool* PoolRegistry::default_pool(Driver& driver, const PoolProperties& properties) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return of_device(driver, device).standard;
+  return place_of(driver, properties).standard;
 }
 
-Pool* PoolRegistry::current_pool(Driver& driver, int device) {
+Pool* PoolRegistry::current_pool(Driver& driver, const PoolProperties& properties) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return of_device(driver, device).current;
+  return place_of(driver, properties).current;
 }
 
-void PoolRegistry::set_current_pool(Driver& driver, int device, Pool* pool) {
+void PoolRegistry::set_current_pool(Driver& driver, const PoolProperties& properties, Pool* pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  of_device(driver, device).current = pool;
+  place_of(driver, properties).current = pool;
 }
 
-Pool* PoolRegistry::create(Driver& driver, int device, uint64_t maximum_bytes, CUmemAllocationHandleType types) {
-  return pools_.create(driver.memory(), device, maximum_bytes, types, false);
+Pool* PoolRegistry::create(Driver& driver, const PoolProperties& properties, std::unique_ptr<PoolShare> share) {
+  return pools_.create(driver.memory(), properties, false, std::move(share));
 }
 
 void PoolRegistry::destroy(Pool& pool) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (DevicePools& pools : devices_)
-      if (pools.current == &pool) pools.current = pools.standard;
+    for (auto& [key, place] : places_)
+      if (place.current == &pool) place.current = place.standard;
   }
   pool.destroyed.store(true, std::memory_order_release);
   trim(pool, 0);
@@ -75,7 +96,7 @@ void PoolRegistry::destroy(Pool& pool) {
 Pool* PoolRegistry::around(CUdeviceptr address) {
   Pool* found = nullptr;
   pools_.for_each([&](Pool* pool) {
-    if (found == nullptr && pool->memory.owns(address)) found = pool;
+    if (found == nullptr && pool->owns(address)) found = pool;
   });
   return found;
 }
@@ -89,12 +110,16 @@ CUmemoryPool pool_around(CUdeviceptr address) {
   return reinterpret_cast<CUmemoryPool>(PoolRegistry::get().around(address));
 }
 
-CUresult free_to_pool(Driver&, CUdeviceptr address, uint64_t ready_ns) {
+bool pool_lets_in(int device, CUdeviceptr address) {
+  const Pool* pool = PoolRegistry::get().around(address);
+  if (pool == nullptr || !pool->on_device() || pool->properties.location.id == device) return true;
+  return (pool->peer_access.load() >> device & 1) != 0;
+}
+
+CUresult free_to_pool(Driver& driver, CUdeviceptr address, uint64_t ready_ns) {
   Pool* pool = PoolRegistry::get().around(address);
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  device::Allocation freed;
-  if (pool->memory.free(address, &freed) != device::MemoryStatus::kOk) return CUDA_ERROR_INVALID_VALUE;
-  Recorder::get().free(freed);
+  if (const CUresult status = free_from(driver, *pool, address); status != CUDA_SUCCESS) return status;
   uint64_t until = pool->freed_until_ns.load(std::memory_order_relaxed);
   while (until < ready_ns && !pool->freed_until_ns.compare_exchange_weak(until, ready_ns, std::memory_order_relaxed)) {
   }

@@ -1,6 +1,6 @@
 // Sharing memory between processes: the contents of the handles that this driver hands out. A handle works where it was
 // made; memory of another process has addresses and a size here, but its bytes are that process's: they are unknown,
-// and read as zero.
+// and read as zero. Pools are different: what is allocated from them has the same bytes everywhere (pool_share.h).
 #pragma once
 
 #include <cuda.h>
@@ -15,11 +15,11 @@ struct SharedMemoryTicket {
   uint64_t magic = kMagic;
   uint64_t kind = 0;     // of the Kind below
   uint64_t process = 0;  // process id
-  uint64_t object = 0;   // handle, allocation id or event id
-  uint64_t address = 0;
+  uint64_t object = 0;   // handle, allocation id, event id or number of the pool
+  uint64_t address = 0;  // of a pool: its types; of an allocation of one: where it is in the pool's area
   uint64_t bytes = 0;
   int64_t device = 0;
-  enum Kind : uint64_t { kPhysical = 1, kAllocation = 2, kEvent = 3 };
+  enum Kind : uint64_t { kPhysical = 1, kAllocation = 2, kEvent = 3, kPool = 4, kPoolAllocation = 5 };
 };
 static_assert(sizeof(SharedMemoryTicket) <= CU_IPC_HANDLE_SIZE);
 

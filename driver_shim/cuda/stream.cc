@@ -5,6 +5,7 @@
 
 #include "driver_shim/cuda/capture.h"
 #include "driver_shim/cuda/gate.h"
+#include "driver_shim/cuda/green_context.h"
 #include "driver_shim/cuda/pending_work.h"
 #include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
@@ -94,13 +95,16 @@ unsigned int flags_of(const Stream& stream) { return stream.flags(); }
 CUdevice device_of(const Stream& stream) { return stream.context()->device; }
 CUcontext context_of(const Stream& stream) { return reinterpret_cast<CUcontext>(stream.context()); }
 
-// Streams belong to no green context.
+CUgreenCtx green_of_stream(const Stream& stream) {
+  return reinterpret_cast<CUgreenCtx>(maya::cuda::green_of(*stream.context()));
+}
+
 CUresult get_both_contexts(CUstream handle, CUcontext* context, CUgreenCtx* green, bool per_thread) {
   return with_stream(
       handle, per_thread, context != nullptr,
       [&](Call&, Stream& stream) {
         *context = context_of(stream);
-        if (green != nullptr) *green = nullptr;
+        if (green != nullptr) *green = green_of_stream(stream);
         return CUDA_SUCCESS;
       },
       WhileCaptured::kAllowed);
@@ -192,14 +196,8 @@ CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, CUgreenCtx*
   return get_both_contexts(stream, context, green, true);
 }
 
-CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* green) {
-  return with_stream(
-      handle, false, green != nullptr,
-      [&](Call&, Stream&) {
-        *green = nullptr;
-        return CUDA_SUCCESS;
-      },
-      WhileCaptured::kAllowed);
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
+  return get_property(stream, green, false, green_of_stream);
 }
 
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t, unsigned int flags) {

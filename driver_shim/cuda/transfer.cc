@@ -5,6 +5,7 @@
 
 #include "driver_shim/cuda/allocation.h"
 #include "driver_shim/cuda/pending_work.h"
+#include "driver_shim/cuda/pool.h"
 #include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
 #include "driver_shim/cuda/volume.h"
@@ -99,8 +100,20 @@ void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asy
   Recorder::get().copy(kind, work.bytes, !waits, work.pageable, work.rows, stream.id(), entry_ns, own_ns, waited_ns);
 }
 
+namespace {
+
+// Memory of a pool on another device can be used from the stream's only where the pool was opened to it.
+bool may_use(Driver& driver, const Stream& stream, const Place& place) {
+  device::Allocation found;
+  const int device = stream.context()->device;
+  return !place.on_device || !driver.memory().find(place.address, &found) || found.device == device ||
+         pool_lets_in(device, place.address);
+}
+
+}  // namespace
+
 CUresult copy_linear(Driver& driver, Stream& stream, const Place& destination, const Place& source, uint64_t bytes,
-                     bool asynchronous) {
+                     bool asynchronous, bool between_peers) {
   if (bytes == 0) return CUDA_SUCCESS;
   if (stream.capture() != nullptr)
     return capture_volume(driver.memory(), stream, {destination, bytes, 1}, {source, bytes, 1}, {bytes, 1, 1},
@@ -110,6 +123,9 @@ CUresult copy_linear(Driver& driver, Stream& stream, const Place& destination, c
   // Device ranges are checked as they are used.
   if ((!destination.on_device && !is_accessible(memory, destination, bytes)) ||
       (!source.on_device && !is_accessible(memory, source, bytes)))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (driver.device_count() > 1 && !between_peers &&
+      !(may_use(driver, stream, destination) && may_use(driver, stream, source)))
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult status = move_bytes(memory, destination, source, bytes); status != CUDA_SUCCESS) return status;
   const CopyWork work = describe_copy(driver, destination, source, bytes);

@@ -51,8 +51,9 @@ CopyWork describe_copy(Driver& driver, const Place& destination, const Place& so
 void account_copy(Driver& driver, Stream& stream, const CopyWork& work, bool asynchronous, uint64_t entry_ns,
                   uint64_t own_ns);
 
-// A whole linear copy on `stream`: checks, moves, accounts.
+// A whole linear copy on `stream`: checks, moves, accounts. `between_peers`: the call named both devices, so that it
+// reaches pools of either.
 CUresult copy_linear(Driver& driver, Stream& stream, const Place& destination, const Place& source, uint64_t bytes,
-                     bool asynchronous);
+                     bool asynchronous, bool between_peers = false);
 
 }  // namespace maya::cuda

@@ -126,7 +126,6 @@ TEST_CASE("documented errors of pools") {
   CUmemoryPool pool = nullptr;
   cuuint64_t value = 0;
   CHECK(cuMemAllocAsync(nullptr, 100, nullptr) == CUDA_ERROR_INVALID_VALUE);
-  CHECK(cuMemAllocAsync(&address, 0, nullptr) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuMemAllocAsync(&address, 100, reinterpret_cast<CUstream>(&address)) == CUDA_ERROR_INVALID_HANDLE);
   CHECK(cuMemAllocFromPoolAsync(&address, 100, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuMemFreeAsync(0, nullptr) == CUDA_ERROR_INVALID_VALUE);
@@ -148,4 +147,174 @@ TEST_CASE("documented errors of pools") {
   REQUIRE(cuMemPoolSetAccess(pool, &allow, 1) == CUDA_SUCCESS);
   REQUIRE(cuMemPoolGetAccess(&flags, pool, &peer) == CUDA_SUCCESS);
   CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+TEST_CASE("nothing at all, stream-ordered, has an address that can be freed") {
+  PrimaryContext context;
+  CUdeviceptr one = 0, other = 0;
+  REQUIRE(cuMemAllocAsync(&one, 0, nullptr) == CUDA_SUCCESS);
+  REQUIRE(cuMemAllocAsync(&other, 0, nullptr) == CUDA_SUCCESS);
+  CHECK(one != 0);
+  CHECK(one != other);
+  CHECK(cuMemFreeAsync(one, nullptr) == CUDA_SUCCESS);
+  CHECK(cuMemFreeAsync(other, nullptr) == CUDA_SUCCESS);
+}
+
+namespace {
+
+CUmemPoolProps placed(CUmemAllocationType type, CUmemLocationType location, int id = 0) {
+  CUmemPoolProps wanted = {};
+  wanted.allocType = type;
+  wanted.location = {location, {id}};
+  return wanted;
+}
+
+}  // namespace
+
+TEST_CASE("pools of pinned and of managed memory hand out memory of the host") {
+  PrimaryContext context;
+  const auto type = GENERATE(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_MANAGED);
+  const auto where = GENERATE(CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA);
+  const CUmemPoolProps wanted = placed(type, where);
+  const size_t before = free_bytes();
+  CUmemoryPool pool = nullptr, of_address = nullptr;
+  CUdeviceptr address = 0;
+  REQUIRE(cuMemPoolCreate(&pool, &wanted) == CUDA_SUCCESS);
+  REQUIRE(cuMemAllocFromPoolAsync(&address, 5000, pool, nullptr) == CUDA_SUCCESS);
+  CHECK(free_bytes() == before);
+  auto* host = reinterpret_cast<unsigned char*>(address);
+  host[4999] = 7;  // the program's to write
+  CHECK(download(address + 4999, 1) == Bytes{7});
+  CUmemorytype kind{};
+  REQUIRE(cuPointerGetAttribute(&of_address, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) == CUDA_SUCCESS);
+  CHECK(of_address == pool);
+  unsigned int managed = 0;
+  REQUIRE(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS);
+  CHECK((managed != 0) == (type == CU_MEM_ALLOCATION_TYPE_MANAGED));
+  REQUIRE(cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS);
+  cuuint64_t used = 0;
+  REQUIRE(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS);
+  CHECK(used == 8192);  // whole pages
+  CUmemLocation cpu{CU_MEM_LOCATION_TYPE_HOST, {0}};
+  CUmemAccess_flags flags{};
+  REQUIRE(cuMemPoolGetAccess(&flags, pool, &cpu) == CUDA_SUCCESS);
+  CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  SECTION("cuMemFreeAsync") { CHECK(cuMemFreeAsync(address, nullptr) == CUDA_SUCCESS); }
+  SECTION("cuMemFree") { CHECK(cuMemFree_v2(address) == CUDA_SUCCESS); }
+  REQUIRE(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS);
+  CHECK(used == 0);
+  CHECK(cuMemFreeAsync(address, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemPoolDestroy(pool) == CUDA_SUCCESS);
+}
+
+TEST_CASE("documented errors of pools of host memory, and their default pools") {
+  PrimaryContext context;
+  CUmemoryPool pool = nullptr, current = nullptr;
+  const auto create = [&](CUmemPoolProps wanted) { return cuMemPoolCreate(&pool, &wanted); };
+  CHECK(create(placed(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)) ==
+        CUDA_ERROR_INVALID_VALUE);
+  CHECK(create(placed(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_NONE)) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(create(placed(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST_NUMA, 5)) == CUDA_ERROR_INVALID_VALUE);
+  CUmemPoolProps shared = placed(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST);
+  shared.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  CHECK(create(shared) == CUDA_ERROR_INVALID_VALUE);  // "not IPC capable"
+  CUmemPoolProps limited = placed(CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_DEVICE);
+  limited.maxSize = kMiB;
+  CHECK(create(limited) == CUDA_ERROR_INVALID_VALUE);  // "must be set to zero for managed memory pools"
+
+  CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, {3}}, nowhere{CU_MEM_LOCATION_TYPE_NONE, {0}};
+  REQUIRE(cuMemGetDefaultMemPool(&pool, &host, CU_MEM_ALLOCATION_TYPE_PINNED) == CUDA_SUCCESS);
+  REQUIRE(cuMemGetMemPool(&current, &host, CU_MEM_ALLOCATION_TYPE_PINNED) == CUDA_SUCCESS);
+  CHECK(pool == current);
+  CHECK(cuMemPoolDestroy(pool) == CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(cuMemGetDefaultMemPool(&current, &nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED) == CUDA_SUCCESS);
+  CHECK(pool != current);
+  CHECK(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_PINNED, current) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemGetDefaultMemPool(&current, &nowhere, CU_MEM_ALLOCATION_TYPE_PINNED) == CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("a pool that others may import: the same bytes at both addresses") {
+  PrimaryContext context;
+  const bool on_device = GENERATE(true, false);
+  CUmemPoolProps wanted =
+      placed(CU_MEM_ALLOCATION_TYPE_PINNED, on_device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST_NUMA);
+  wanted.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  CUmemoryPool pool = nullptr, imported = nullptr;
+  REQUIRE(cuMemPoolCreate(&pool, &wanted) == CUDA_SUCCESS);
+  CUdeviceptr address = 0, there = 0;
+  REQUIRE(cuMemAllocFromPoolAsync(&address, 10000, pool, nullptr) == CUDA_SUCCESS);
+  upload(address, pattern(10000));
+  int descriptor = -1;
+  REQUIRE(cuMemPoolExportToShareableHandle(&descriptor, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
+          CUDA_SUCCESS);
+  REQUIRE(cuMemPoolImportFromShareableHandle(&imported, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == CUDA_SUCCESS);
+  close(descriptor);
+  CHECK(imported != pool);
+  CUmemPoolPtrExportData data = {};
+  REQUIRE(cuMemPoolExportPointer(&data, address) == CUDA_SUCCESS);
+  const size_t before = free_bytes();
+  REQUIRE(cuMemPoolImportPointer(&there, imported, &data) == CUDA_SUCCESS);
+  CHECK(free_bytes() == before);  // it is not there twice
+  CHECK(there != address);
+  CHECK(download(there, 10000) == pattern(10000));
+  REQUIRE(cuMemsetD8_v2(there + 100, 9, 50) == CUDA_SUCCESS);
+  CHECK(download(address + 99, 2) == Bytes{static_cast<unsigned char>(pattern(100)[99]), 9});
+  REQUIRE(cuMemsetD8_v2(address + 5000, 3, 1) == CUDA_SUCCESS);
+  CHECK(download(there + 5000, 1) == Bytes{3});
+
+  CUdeviceptr more = 0;
+  // "Imported memory pools do not support creating new allocations."
+  CHECK(cuMemAllocFromPoolAsync(&more, 100, imported, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemPoolExportPointer(&data, there) == CUDA_SUCCESS);  // may go on to a third
+  CHECK(cuMemPoolImportPointer(&more, pool, &data) == CUDA_ERROR_INVALID_VALUE);
+  data = {};
+  CHECK(cuMemPoolImportPointer(&more, imported, &data) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFreeAsync(there, nullptr) == CUDA_SUCCESS);
+  CHECK(cuMemFreeAsync(there, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(download(address, 1) == pattern(1));
+  CHECK(cuMemFreeAsync(address, nullptr) == CUDA_SUCCESS);
+  CHECK(cuMemPoolDestroy(imported) == CUDA_SUCCESS);
+  CHECK(cuMemPoolDestroy(pool) == CUDA_SUCCESS);
+}
+
+TEST_CASE("a pool without handle types cannot be shared") {
+  PrimaryContext context;
+  CUmemPoolProps wanted = properties(0);
+  CUmemoryPool pool = nullptr;
+  int descriptor = -1;
+  REQUIRE(cuMemPoolCreate(&pool, &wanted) == CUDA_SUCCESS);
+  CHECK(cuMemPoolExportToShareableHandle(&descriptor, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
+        CUDA_ERROR_INVALID_VALUE);
+  CUdeviceptr address = 0;
+  CUmemPoolPtrExportData data = {};
+  REQUIRE(cuMemAllocFromPoolAsync(&address, 100, pool, nullptr) == CUDA_SUCCESS);
+  CHECK(cuMemPoolExportPointer(&data, address) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFreeAsync(address, nullptr) == CUDA_SUCCESS);
+  CHECK(cuMemPoolDestroy(pool) == CUDA_SUCCESS);
+}
+
+TEST_CASE("another device copies to and from a pool only once it was let in") {
+  PrimaryContext context(0);
+  CUmemPoolProps wanted = properties(1);
+  CUmemoryPool pool = nullptr;
+  REQUIRE(cuMemPoolCreate(&pool, &wanted) == CUDA_SUCCESS);
+  CUdeviceptr there = 0;
+  {
+    PrimaryContext other(1);
+    REQUIRE(cuMemAllocFromPoolAsync(&there, 100, pool, nullptr) == CUDA_SUCCESS);
+  }
+  const CUdeviceptr here = allocate(100);
+  CHECK(cuMemcpyAsync(there, here, 100, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemcpyAsync(here, there, 100, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CUmemAccessDesc allow{{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  REQUIRE(cuMemPoolSetAccess(pool, &allow, 1) == CUDA_SUCCESS);
+  CHECK(cuMemcpyAsync(there, here, 100, nullptr) == CUDA_SUCCESS);
+  CHECK(cuMemcpyAsync(here, there, 100, nullptr) == CUDA_SUCCESS);
+  allow.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  REQUIRE(cuMemPoolSetAccess(pool, &allow, 1) == CUDA_SUCCESS);
+  CHECK(cuMemcpyAsync(here, there, 100, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFree_v2(here) == CUDA_SUCCESS);
+  CHECK(cuMemFree_v2(there) == CUDA_SUCCESS);
+  CHECK(cuMemPoolDestroy(pool) == CUDA_SUCCESS);
 }

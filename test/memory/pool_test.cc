@@ -84,3 +84,20 @@ TEST_CASE("a pool keeps to its own maximum") {
   Made c;
   CHECK(pool.allocate(1, nullptr, &c.allocation, &c.grown, &c.released) == MemoryStatus::kOutOfMemory);
 }
+
+TEST_CASE("a pool whose limit is less than a chunk takes no more than that") {
+  auto memory = make_memory(kGiB);
+  MemoryPool pool(*memory, 0, 2 * kMiB);
+  Allocation made, grown;
+  std::vector<Allocation> released;
+  REQUIRE(pool.allocate(64, nullptr, &made, &grown, &released) == MemoryStatus::kOk);
+  CHECK(grown.bytes == 2 * kMiB);
+  CHECK(pool.allocate(2 * kMiB, nullptr, &made, &grown, &released) == MemoryStatus::kOutOfMemory);
+  MemoryPool larger(*memory, 0, 35 * kMiB);
+  REQUIRE(larger.allocate(30 * kMiB, nullptr, &made, &grown, &released) == MemoryStatus::kOk);
+  CHECK(grown.bytes == 32 * kMiB);
+  REQUIRE(larger.allocate(2 * kMiB, nullptr, &made, &grown, &released) == MemoryStatus::kOk);
+  CHECK(grown.bytes == 0);
+  REQUIRE(larger.allocate(kMiB, nullptr, &made, &grown, &released) == MemoryStatus::kOk);
+  CHECK(grown.bytes == 2 * kMiB);  // 35 - 32, in whole granules
+}

@@ -1,0 +1,82 @@
+#include "driver_shim/cuda/host_pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "driver_shim/cuda/host_allocation.h"
+#include "driver_shim/cuda/recorder.h"
+
+namespace maya::cuda {
+
+CUresult HostPool::allocate(Driver& driver, PoolShare* share, uint64_t bytes, CUdeviceptr* out) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes > UINT64_MAX / 2) return CUDA_ERROR_OUT_OF_MEMORY;
+  const uint64_t mapped = SharedArea::whole_pages(bytes);
+  if (maximum_bytes_ != 0 && mapped > maximum_bytes_ - std::min(maximum_bytes_, statistics_.used_bytes))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const int reserve = kind_ == device::AllocationKind::kManaged ? MAP_NORESERVE : 0;
+  void* memory = share != nullptr
+                     ? share->allocate(bytes)
+                     : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
+  if (memory == MAP_FAILED || memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  device::Allocation entry;
+  entry.base = entry.host_alias = reinterpret_cast<uint64_t>(memory);
+  entry.bytes = bytes;
+  entry.kind = kind_;
+  entry.flags = kind_ == device::AllocationKind::kManaged ? CU_MEM_ATTACH_GLOBAL : CU_MEMHOSTALLOC_PORTABLE;
+  if (const CUresult status = add_host_memory(driver, entry); status != CUDA_SUCCESS) {
+    if (share != nullptr)
+      share->end(driver.memory(), entry.base);
+    else
+      munmap(memory, mapped);
+    return status;
+  }
+  mapped_bytes_[entry.base] = mapped;
+  statistics_.used_bytes += mapped;
+  statistics_.used_high_bytes = std::max(statistics_.used_high_bytes, statistics_.used_bytes);
+  statistics_.reserved_bytes = statistics_.used_bytes;
+  statistics_.reserved_high_bytes = std::max(statistics_.reserved_high_bytes, statistics_.reserved_bytes);
+  *out = entry.base;
+  return CUDA_SUCCESS;
+}
+
+CUresult HostPool::free(Driver& driver, PoolShare* share, CUdeviceptr address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = mapped_bytes_.find(address);
+  device::Allocation removed;
+  if (found == mapped_bytes_.end() || driver.memory().remove_host(address, &removed) != device::MemoryStatus::kOk)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (share != nullptr)
+    share->end(driver.memory(), address);
+  else
+    munmap(reinterpret_cast<void*>(address), found->second);
+  Recorder::get().free(removed);
+  statistics_.used_bytes -= found->second;
+  statistics_.reserved_bytes = statistics_.used_bytes;
+  mapped_bytes_.erase(found);
+  return CUDA_SUCCESS;
+}
+
+bool HostPool::owns(CUdeviceptr address) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = mapped_bytes_.upper_bound(address);
+  return found != mapped_bytes_.begin() && address - (--found)->first < found->second;
+}
+
+device::MemoryPool::Statistics HostPool::statistics() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return statistics_;
+}
+
+void HostPool::reset_reserved_high() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  statistics_.reserved_high_bytes = statistics_.reserved_bytes;
+}
+
+void HostPool::reset_used_high() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  statistics_.used_high_bytes = statistics_.used_bytes;
+}
+
+}  // namespace maya::cuda
