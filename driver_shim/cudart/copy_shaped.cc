@@ -1,4 +1,7 @@
 // Copies with a pitch or an array on one side or both: all come down to the driver's 2D and 3D copies.
+#include <algorithm>
+#include <cstdint>
+
 #include "driver_shim/cudart/array_format.h"
 #include "driver_shim/cudart/copy_shape.h"
 #include "driver_shim/cudart/runtime.h"
@@ -317,4 +320,123 @@ MAYA_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* paramete
 }
 MAYA_API cudaError_t cudaMemcpy3DPeerAsync_ptsz(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   return copy_3d_peer_async(parameters, own_stream(stream));
+}
+
+// --- deprecated: a run of bytes that goes on in the next row of an array ---
+
+namespace {
+
+// Bytes of a row of an array.
+CUresult row_bytes(cudaArray_const_t array, size_t* bytes) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  size_t element = 0;
+  if (const CUresult status = initialized_call(MAYA_DRIVER(cuArray3DGetDescriptor_v2), &descriptor,
+                                               reinterpret_cast<CUarray>(const_cast<cudaArray_t>(array)));
+      status != CUDA_SUCCESS)
+    return status;
+  if (const CUresult status = array_element_bytes(array, &element); status != CUDA_SUCCESS) return status;
+  *bytes = descriptor.Width * element;
+  return CUDA_SUCCESS;
+}
+
+// One side of such a copy: how much of the run is left in the row, and the step past a part of it.
+struct Run {
+  Side side;
+  size_t row = SIZE_MAX;  // bytes; of memory: all in one
+  size_t left() const { return row - side.x_bytes; }
+  void advance(size_t bytes) {
+    if (side.array == nullptr) {
+      side.pointer = static_cast<const char*>(side.pointer) + bytes;
+      return;
+    }
+    side.x_bytes += bytes;
+    if (side.x_bytes < row) return;
+    side.x_bytes = 0;
+    ++side.y;
+  }
+};
+
+// False with *status set where the side cannot be used.
+bool make_run(const Side& side, Run* out, cudaError_t* status) {
+  out->side = side;
+  if (side.array == nullptr) return true;
+  if (const CUresult result = row_bytes(side.array, &out->row); result != CUDA_SUCCESS) {
+    *status = finish(result);
+    return false;
+  }
+  if (side.x_bytes < out->row) return true;
+  *status = fail(cudaErrorInvalidValue);
+  return false;
+}
+
+template <typename Copy>
+cudaError_t copy_run(const Side& to_side, const Side& from_side, size_t bytes, Copy&& copy) {
+  Run to, from;
+  cudaError_t status = cudaSuccess;
+  if (!make_run(to_side, &to, &status) || !make_run(from_side, &from, &status)) return status;
+  while (bytes != 0) {
+    const size_t part = std::min({bytes, to.left(), from.left()});
+    // Memory has no pitch here: the part is one row.
+    if (to.side.array == nullptr) to.side.pitch = part;
+    if (from.side.array == nullptr) from.side.pitch = part;
+    if (status = copy(to.side, from.side, part); status != cudaSuccess) return status;
+    to.advance(part), from.advance(part), bytes -= part;
+  }
+  return cudaSuccess;
+}
+
+template <bool kPerThread>
+cudaError_t copy_run_now(const Side& to, const Side& from, size_t bytes, cudaMemcpyKind kind) {
+  return copy_run(to, from, bytes, [&](const Side& part_to, const Side& part_from, size_t part) {
+    return copy_2d<kPerThread>(part_to, part_from, part, 1, kind);
+  });
+}
+
+cudaError_t copy_run_async(const Side& to, const Side& from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_run(to, from, bytes, [&](const Side& part_to, const Side& part_from, size_t part) {
+    return copy_2d_async(part_to, part_from, part, 1, kind, stream);
+  });
+}
+
+}  // namespace
+
+MAYA_API cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                                       cudaMemcpyKind kind) {
+  return copy_run_now<false>(array_side(to, x, y), memory_side(from, 0), bytes, kind);
+}
+MAYA_API cudaError_t cudaMemcpyToArray_ptds(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                                            cudaMemcpyKind kind) {
+  return copy_run_now<true>(array_side(to, x, y), memory_side(from, 0), bytes, kind);
+}
+MAYA_API cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                                            cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_run_async(array_side(to, x, y), memory_side(from, 0), bytes, kind, stream);
+}
+MAYA_API cudaError_t cudaMemcpyToArrayAsync_ptsz(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                                                 cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_run_async(array_side(to, x, y), memory_side(from, 0), bytes, kind, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
+                                         cudaMemcpyKind kind) {
+  return copy_run_now<false>(memory_side(to, 0), array_side(from, x, y), bytes, kind);
+}
+MAYA_API cudaError_t cudaMemcpyFromArray_ptds(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
+                                              cudaMemcpyKind kind) {
+  return copy_run_now<true>(memory_side(to, 0), array_side(from, x, y), bytes, kind);
+}
+MAYA_API cudaError_t cudaMemcpyFromArrayAsync(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
+                                              cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_run_async(memory_side(to, 0), array_side(from, x, y), bytes, kind, stream);
+}
+MAYA_API cudaError_t cudaMemcpyFromArrayAsync_ptsz(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
+                                                   cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_run_async(memory_side(to, 0), array_side(from, x, y), bytes, kind, own_stream(stream));
+}
+MAYA_API cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
+                                            size_t from_x, size_t from_y, size_t bytes, cudaMemcpyKind kind) {
+  return copy_run_now<false>(array_side(to, to_x, to_y), array_side(from, from_x, from_y), bytes, kind);
+}
+MAYA_API cudaError_t cudaMemcpyArrayToArray_ptds(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
+                                                 size_t from_x, size_t from_y, size_t bytes, cudaMemcpyKind kind) {
+  return copy_run_now<true>(array_side(to, to_x, to_y), array_side(from, from_x, from_y), bytes, kind);
 }

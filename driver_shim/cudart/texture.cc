@@ -67,6 +67,71 @@ CUDA_TEXTURE_DESC translate(const cudaTextureDesc& from) {
   return to;
 }
 
+cudaResourceDesc translate_back(const CUDA_RESOURCE_DESC& from) {
+  cudaResourceDesc to = {};
+  to.resType = static_cast<cudaResourceType>(from.resType);
+#if CUDART_VERSION >= 13000
+  to.flags = from.flags;
+#endif
+  switch (from.resType) {
+    case CU_RESOURCE_TYPE_ARRAY:
+      to.res.array.array = reinterpret_cast<cudaArray_t>(from.res.array.hArray);
+      break;
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+      to.res.mipmap.mipmap = reinterpret_cast<cudaMipmappedArray_t>(from.res.mipmap.hMipmappedArray);
+      break;
+    case CU_RESOURCE_TYPE_LINEAR:
+      to.res.linear.devPtr = reinterpret_cast<void*>(from.res.linear.devPtr);
+      to.res.linear.sizeInBytes = from.res.linear.sizeInBytes;
+      to.res.linear.desc = channel_descriptor(from.res.linear.format, from.res.linear.numChannels);
+      break;
+    case CU_RESOURCE_TYPE_PITCH2D:
+      to.res.pitch2D.devPtr = reinterpret_cast<void*>(from.res.pitch2D.devPtr);
+      to.res.pitch2D.width = from.res.pitch2D.width;
+      to.res.pitch2D.height = from.res.pitch2D.height;
+      to.res.pitch2D.pitchInBytes = from.res.pitch2D.pitchInBytes;
+      to.res.pitch2D.desc = channel_descriptor(from.res.pitch2D.format, from.res.pitch2D.numChannels);
+      break;
+  }
+  return to;
+}
+
+cudaResourceViewDesc translate_back(const CUDA_RESOURCE_VIEW_DESC& from) {
+  cudaResourceViewDesc to = {};
+  static_assert(sizeof to <= sizeof from);
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+cudaTextureDesc translate_back(const CUDA_TEXTURE_DESC& from) {
+  cudaTextureDesc to = {};
+  const auto has = [&](unsigned flag) { return (from.flags & flag) != 0 ? 1 : 0; };
+  for (int i = 0; i < 3; ++i) to.addressMode[i] = static_cast<cudaTextureAddressMode>(from.addressMode[i]);
+  to.filterMode = static_cast<cudaTextureFilterMode>(from.filterMode);
+  to.readMode = has(CU_TRSF_READ_AS_INTEGER) != 0 ? cudaReadModeElementType : cudaReadModeNormalizedFloat;
+  to.normalizedCoords = has(CU_TRSF_NORMALIZED_COORDINATES);
+  to.sRGB = has(CU_TRSF_SRGB);
+  to.disableTrilinearOptimization = has(CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION);
+  to.seamlessCubemap = has(CU_TRSF_SEAMLESS_CUBEMAP);
+  to.maxAnisotropy = from.maxAnisotropy;
+  to.mipmapFilterMode = static_cast<cudaTextureFilterMode>(from.mipmapFilterMode);
+  to.mipmapLevelBias = from.mipmapLevelBias;
+  to.minMipmapLevelClamp = from.minMipmapLevelClamp;
+  to.maxMipmapLevelClamp = from.maxMipmapLevelClamp;
+  std::copy(std::begin(from.borderColor), std::end(from.borderColor), to.borderColor);
+  return to;
+}
+
+// A part of an object, as the driver has it and then as the runtime has it.
+template <typename Driver, typename Runtime, typename Object>
+cudaError_t get_part(CUresult (*entry)(Driver*, Object), Runtime* out, Object object) {
+  if (out == nullptr) return fail(cudaErrorInvalidValue);
+  Driver part = {};
+  const cudaError_t status = with_context(entry, &part, object);
+  if (status == cudaSuccess) *out = translate_back(part);
+  return status;
+}
+
 }  // namespace
 
 MAYA_API cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cudaResourceDesc* resource,
@@ -84,6 +149,16 @@ MAYA_API cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {
   return with_context(MAYA_DRIVER(cuTexObjectDestroy), object);
 }
 
+MAYA_API cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* out, cudaTextureObject_t object) {
+  return get_part(MAYA_DRIVER(cuTexObjectGetResourceDesc), out, object);
+}
+MAYA_API cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* out, cudaTextureObject_t object) {
+  return get_part(MAYA_DRIVER(cuTexObjectGetTextureDesc), out, object);
+}
+MAYA_API cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* out, cudaTextureObject_t object) {
+  return get_part(MAYA_DRIVER(cuTexObjectGetResourceViewDesc), out, object);
+}
+
 MAYA_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const cudaResourceDesc* resource) {
   if (object == nullptr || resource == nullptr) return fail(cudaErrorInvalidValue);
   if (stored_value(resource->resType) != cudaResourceTypeArray)
@@ -94,6 +169,10 @@ MAYA_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const 
 }
 MAYA_API cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) {
   return with_context(MAYA_DRIVER(cuSurfObjectDestroy), object);
+}
+
+MAYA_API cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* out, cudaSurfaceObject_t object) {
+  return get_part(MAYA_DRIVER(cuSurfObjectGetResourceDesc), out, object);
 }
 
 MAYA_API cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* elements, const cudaChannelFormatDesc* format,

@@ -114,3 +114,87 @@ TEST_CASE("mipmapped arrays; errors of arrays") {
   CHECK(cudaCreateChannelDesc(8, 8, 0, 0, cudaChannelFormatKindSigned).y == 8);
   cudaGetLastError();
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+// In cuda_runtime_api.h the deprecated copies take a count of bytes; where a row of the array ends, they go on in the
+// next.
+TEST_CASE("copies of a run of bytes go on in the next row") {
+  Array array(kFloat, 16, 4), second(kFloat, 8, 8);  // rows of 64 and of 32 bytes
+  std::vector<float> up(40), down(64, -1.f);
+  std::iota(up.begin(), up.end(), 1.f);
+  // From element 4 of row 1 on: 12 in row 1, 16 in row 2, 12 in row 3.
+  CHECK(cudaMemcpyToArray(array.handle, 16, 1, up.data(), 160, cudaMemcpyHostToDevice) == cudaSuccess);
+  CHECK(cudaMemcpy2DFromArray(down.data(), 64, array.handle, 0, 0, 64, 4, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(down[19] == 0.f);
+  CHECK(down[20] == 1.f);
+  CHECK(down[59] == 40.f);
+  CHECK(down[60] == 0.f);
+  CHECK(cudaMemcpyArrayToArray(second.handle, 4, 0, array.handle, 16, 1, 160, cudaMemcpyDeviceToDevice) == cudaSuccess);
+  std::vector<float> again(40, -1.f);
+  CHECK(cudaMemcpyFromArrayAsync(again.data(), second.handle, 4, 0, 160, cudaMemcpyDeviceToHost, nullptr) ==
+        cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(again == up);
+  CHECK(cudaMemcpyToArray(array.handle, 64, 0, up.data(), 4, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+  CHECK(cudaMemcpyToArray(array.handle, 0, 3, up.data(), 128, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+  cudaGetLastError();
+}
+
+#pragma GCC diagnostic pop
+
+TEST_CASE("texture and surface objects give back what they were made of") {
+  Array array(kFloat, 16, 4);
+  cudaResourceDesc resource = {}, resource_back = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array.handle;
+  cudaTextureDesc texture = {}, back = {};
+  texture.addressMode[0] = cudaAddressModeClamp;
+  texture.addressMode[1] = cudaAddressModeMirror;
+  texture.filterMode = cudaFilterModeLinear;
+  texture.readMode = cudaReadModeElementType;
+  texture.normalizedCoords = 1;
+  texture.borderColor[2] = 0.5f;
+  texture.maxAnisotropy = 4;
+  texture.minMipmapLevelClamp = 1.5f;
+  cudaTextureObject_t object = 0;
+  REQUIRE(cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
+  REQUIRE(cudaGetTextureObjectTextureDesc(&back, object) == cudaSuccess);
+  CHECK(back.addressMode[0] == cudaAddressModeClamp);
+  CHECK(back.addressMode[1] == cudaAddressModeMirror);
+  CHECK(back.filterMode == cudaFilterModeLinear);
+  CHECK(back.readMode == cudaReadModeElementType);
+  CHECK(back.normalizedCoords == 1);
+  CHECK(back.sRGB == 0);
+  CHECK(back.borderColor[2] == 0.5f);
+  CHECK(back.maxAnisotropy == 4);
+  CHECK(back.minMipmapLevelClamp == 1.5f);
+  REQUIRE(cudaGetTextureObjectResourceDesc(&resource_back, object) == cudaSuccess);
+  CHECK(resource_back.resType == cudaResourceTypeArray);
+  CHECK(resource_back.res.array.array == array.handle);
+  cudaResourceViewDesc view = {};
+  CHECK(cudaGetTextureObjectResourceViewDesc(&view, object) == cudaErrorInvalidValue);  // it has none
+  CHECK(cudaGetTextureObjectTextureDesc(nullptr, object) == cudaErrorInvalidValue);
+  CHECK(cudaDestroyTextureObject(object) == cudaSuccess);
+
+  void* memory = nullptr;
+  REQUIRE(cudaMalloc(&memory, 1024) == cudaSuccess);
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = memory;
+  resource.res.linear.desc = kByte4;
+  resource.res.linear.sizeInBytes = 1024;
+  texture = {};
+  texture.readMode = cudaReadModeNormalizedFloat;
+  REQUIRE(cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
+  REQUIRE(cudaGetTextureObjectResourceDesc(&resource_back, object) == cudaSuccess);
+  CHECK(resource_back.res.linear.devPtr == memory);
+  CHECK(resource_back.res.linear.sizeInBytes == 1024);
+  CHECK(resource_back.res.linear.desc.w == 8);
+  CHECK(resource_back.res.linear.desc.f == cudaChannelFormatKindUnsigned);
+  REQUIRE(cudaGetTextureObjectTextureDesc(&back, object) == cudaSuccess);
+  CHECK(back.readMode == cudaReadModeNormalizedFloat);
+  CHECK(cudaDestroyTextureObject(object) == cudaSuccess);
+  CHECK(cudaFree(memory) == cudaSuccess);
+  cudaGetLastError();
+}
