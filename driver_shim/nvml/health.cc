@@ -110,6 +110,39 @@ MAYA_NVML nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t* data, unsigne
 MAYA_NVML nvmlEventSetWait(nvmlEventSet_t set, nvmlEventData_t* data, unsigned int timeout_ms) {
   return wait_for_event(set, data != nullptr, timeout_ms);
 }
+
+// Events of the system: drivers that are bound and unbound, which does not happen here.
+MAYA_NVML nvmlSystemEventSetCreate(nvmlSystemEventSetCreateRequest_t* request) {
+  if (request != nullptr && request->version != nvmlSystemEventSetCreateRequest_v1)
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  nvmlEventSet_t made = nullptr;
+  const nvmlReturn_t status = nvmlEventSetCreate(request == nullptr ? nullptr : &made);
+  if (status == NVML_SUCCESS) request->set = reinterpret_cast<nvmlSystemEventSet_t>(made);
+  return status;
+}
+MAYA_NVML nvmlSystemEventSetFree(nvmlSystemEventSetFreeRequest_t* request) {
+  if (request != nullptr && request->version != nvmlSystemEventSetFreeRequest_v1)
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  return nvmlEventSetFree(request == nullptr ? nullptr : reinterpret_cast<nvmlEventSet_t>(request->set));
+}
+MAYA_NVML nvmlSystemRegisterEvents(nvmlSystemRegisterEventRequest_t* request) {
+  if (initialized_count() < 0) return NVML_ERROR_UNINITIALIZED;
+  if (request != nullptr && request->version != nvmlSystemRegisterEventRequest_v1)
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  constexpr unsigned long long kTypes = nvmlSystemEventTypeGpuDriverUnbind | nvmlSystemEventTypeGpuDriverBind;
+  const bool valid = request != nullptr && (request->eventTypes & ~kTypes) == 0 &&
+                     is_alive(reinterpret_cast<nvmlEventSet_t>(request->set));
+  return valid ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+MAYA_NVML nvmlSystemEventSetWait(nvmlSystemEventSetWaitRequest_t* request) {
+  if (request != nullptr && request->version != nvmlSystemEventSetWaitRequest_v1)
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  if (request == nullptr) return wait_for_event(nullptr, false, 0);
+  request->numEvent = 0;
+  return wait_for_event(reinterpret_cast<nvmlEventSet_t>(request->set),
+                        request->data != nullptr && request->dataSize != 0, request->timeoutms);
+}
+
 MAYA_NVML nvmlDeviceGetSupportedEventTypes(nvmlDevice_t handle, unsigned long long* types) {
   return with_device(handle, types != nullptr, [&](Device&) {
     *types = nvmlEventTypeSingleBitEccError | nvmlEventTypeDoubleBitEccError | nvmlEventTypeXidCriticalError;

@@ -1,5 +1,6 @@
 // How devices are connected: every pair by NVLink through a switch where the profile has NVLink, else by the PCIe root.
 #include <string.h>
+#include <unistd.h>
 
 #include "driver_shim/nvml/library.h"
 #include "virtual_device/identity.h"
@@ -141,25 +142,32 @@ MAYA_NVML nvmlDeviceGetBusType(nvmlDevice_t handle, nvmlBusType_t* type) {
 
 namespace {
 
-// Every host CPU is near every device.
-nvmlReturn_t all_ones(nvmlDevice_t handle, unsigned int words, unsigned long* set, unsigned long first) {
+// The first `count` bits of a set.
+nvmlReturn_t first_bits(nvmlDevice_t handle, unsigned int words, unsigned long* set, unsigned long count) {
+  constexpr unsigned long kBits = 8 * sizeof *set;
   return with_device(handle, set != nullptr && words > 0, [&](Device&) {
-    for (unsigned int i = 0; i < words; ++i) set[i] = i == 0 ? first : 0;
+    for (unsigned int i = 0; i < words; ++i) {
+      const unsigned long left = count > i * kBits ? count - i * kBits : 0;
+      set[i] = left >= kBits ? ~0ul : (1ul << left) - 1;
+    }
   });
 }
+
+// Every CPU of the host is near every device.
+unsigned long host_cpus() { return static_cast<unsigned long>(sysconf(_SC_NPROCESSORS_CONF)); }
 
 }  // namespace
 
 MAYA_NVML nvmlDeviceGetCpuAffinity(nvmlDevice_t handle, unsigned int words, unsigned long* set) {
-  return all_ones(handle, words, set, ~0ul);
+  return first_bits(handle, words, set, host_cpus());
 }
 MAYA_NVML nvmlDeviceGetCpuAffinityWithinScope(nvmlDevice_t handle, unsigned int words, unsigned long* set,
                                               nvmlAffinityScope_t) {
-  return all_ones(handle, words, set, ~0ul);
+  return first_bits(handle, words, set, host_cpus());
 }
 MAYA_NVML nvmlDeviceGetMemoryAffinity(nvmlDevice_t handle, unsigned int words, unsigned long* set,
                                       nvmlAffinityScope_t) {
-  return all_ones(handle, words, set, 1);
+  return first_bits(handle, words, set, 1);  // of one node
 }
 MAYA_NVML nvmlDeviceSetCpuAffinity(nvmlDevice_t handle) {
   return with_device(handle, true, [](Device&) {});

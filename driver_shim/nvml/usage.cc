@@ -180,8 +180,14 @@ MAYA_NVML nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t handle, unsigned l
 MAYA_NVML nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t handle, unsigned long long* reasons) {
   return nvmlDeviceGetCurrentClocksEventReasons(handle, reasons);
 }
+// Those that NVML has had since CUDA 12; newer ones are unknown to programs of the release that is emulated.
+constexpr unsigned long long kReasons =
+    nvmlClocksEventReasonGpuIdle | nvmlClocksEventReasonApplicationsClocksSetting | nvmlClocksEventReasonSwPowerCap |
+    nvmlClocksThrottleReasonHwSlowdown | nvmlClocksEventReasonSyncBoost | nvmlClocksEventReasonSwThermalSlowdown |
+    nvmlClocksThrottleReasonHwThermalSlowdown | nvmlClocksThrottleReasonHwPowerBrakeSlowdown |
+    nvmlClocksEventReasonDisplayClockSetting;
 MAYA_NVML nvmlDeviceGetSupportedClocksEventReasons(nvmlDevice_t handle, unsigned long long* reasons) {
-  return with_device(handle, reasons != nullptr, [&](Device&) { *reasons = nvmlClocksEventReasonAll; });
+  return with_device(handle, reasons != nullptr, [&](Device&) { *reasons = kReasons; });
 }
 MAYA_NVML nvmlDeviceGetSupportedClocksThrottleReasons(nvmlDevice_t handle, unsigned long long* reasons) {
   return nvmlDeviceGetSupportedClocksEventReasons(handle, reasons);

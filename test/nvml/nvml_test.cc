@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -138,4 +139,63 @@ TEST_CASE("NVLink of an H100 SXM: 18 links, version 4, to switches") {
   unsigned int version = 0;
   CHECK(nvmlDeviceGetNvLinkVersion(device(0), 0, &version) == NVML_SUCCESS);
   CHECK(version == NVML_NVLINK_VERSION_4_0);
+}
+
+TEST_CASE("settings are an administrator's; what the device does not have is not there") {
+  Session session;
+  const nvmlDevice_t first_device = device(0);
+  // "If the user doesn't have permission to perform this operation."
+  CHECK(nvmlDeviceSetComputeMode(first_device, NVML_COMPUTEMODE_DEFAULT) == NVML_ERROR_NO_PERMISSION);
+  CHECK(nvmlDeviceSetComputeMode(first_device, static_cast<nvmlComputeMode_t>(99)) == NVML_ERROR_INVALID_ARGUMENT);
+  CHECK(nvmlDeviceSetPersistenceMode(first_device, NVML_FEATURE_DISABLED) == NVML_ERROR_NO_PERMISSION);
+  CHECK(nvmlDeviceSetPowerManagementLimit(first_device, 500000) == NVML_ERROR_NO_PERMISSION);
+  nvmlDeviceCapabilities_t capabilities{nvmlDeviceCapabilities_v1, 7};
+  CHECK(nvmlDeviceGetCapabilities(first_device, &capabilities) == NVML_SUCCESS);
+  CHECK(capabilities.capMask == 0);
+  capabilities.version = 1;
+  CHECK(nvmlDeviceGetCapabilities(first_device, &capabilities) == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  nvmlPdi_t first{nvmlPdi_v1, 0}, second{nvmlPdi_v1, 0};
+  CHECK(nvmlDeviceGetPdi(first_device, &first) == NVML_SUCCESS);
+  CHECK(nvmlDeviceGetPdi(device(1), &second) == NVML_SUCCESS);
+  CHECK(first.value != second.value);
+  nvmlGridLicensableFeatures_t features{1, 3, {}};
+  CHECK(nvmlDeviceGetGridLicensableFeatures_v4(first_device, &features) == NVML_SUCCESS);
+  CHECK(features.isGridLicenseSupported == 0);
+  CHECK(features.licensableFeaturesCount == 0);
+  nvmlClockOffset_t offset{nvmlClockOffset_v1, NVML_CLOCK_GRAPHICS, NVML_PSTATE_0, 5, 5, 5};
+  CHECK(nvmlDeviceGetClockOffsets(first_device, &offset) == NVML_SUCCESS);
+  CHECK(offset.maxClockOffsetMHz == 0);
+  offset.type = NVML_CLOCK_VIDEO;
+  CHECK(nvmlDeviceGetClockOffsets(first_device, &offset) == NVML_ERROR_INVALID_ARGUMENT);
+  unsigned long long reasons = 0;
+  CHECK(nvmlDeviceGetSupportedClocksEventReasons(first_device, &reasons) == NVML_SUCCESS);
+  CHECK(reasons == 0x1ff);  // the nine of CUDA 12 and 13.2
+}
+
+TEST_CASE("the CPUs near a device are those that the host has") {
+  Session session;
+  unsigned long set[4] = {};
+  REQUIRE(nvmlDeviceGetCpuAffinity(device(0), 4, set) == NVML_SUCCESS);
+  long bits = 0;
+  for (const unsigned long word : set) bits += __builtin_popcountl(word);
+  CHECK(bits == std::min(256l, sysconf(_SC_NPROCESSORS_CONF)));
+  CHECK((set[0] & 1) == 1);
+}
+
+TEST_CASE("events of the system can be waited for, and do not come") {
+  Session session;
+  nvmlSystemEventSetCreateRequest_t create{nvmlSystemEventSetCreateRequest_v1, nullptr};
+  REQUIRE(nvmlSystemEventSetCreate(&create) == NVML_SUCCESS);
+  nvmlSystemRegisterEventRequest_t wanted{nvmlSystemRegisterEventRequest_v1, nvmlSystemEventTypeGpuDriverUnbind,
+                                          create.set};
+  CHECK(nvmlSystemRegisterEvents(&wanted) == NVML_SUCCESS);
+  wanted.eventTypes = 0x80;
+  CHECK(nvmlSystemRegisterEvents(&wanted) == NVML_ERROR_INVALID_ARGUMENT);
+  nvmlSystemEventData_v1_t data[1] = {};
+  nvmlSystemEventSetWaitRequest_t wait{nvmlSystemEventSetWaitRequest_v1, 1, create.set, data, 1, 9};
+  CHECK(nvmlSystemEventSetWait(&wait) == NVML_ERROR_TIMEOUT);
+  CHECK(wait.numEvent == 0);
+  nvmlSystemEventSetFreeRequest_t end{nvmlSystemEventSetFreeRequest_v1, create.set};
+  CHECK(nvmlSystemEventSetFree(&end) == NVML_SUCCESS);
+  CHECK(nvmlSystemEventSetWait(&wait) == NVML_ERROR_INVALID_ARGUMENT);
 }
