@@ -73,6 +73,26 @@ Work product(int64_t rows, int64_t columns, int64_t depth, bool transpose_a = tr
   return work_of(gemm_record(rows, columns, depth, DataType::kBfloat16, transpose_a));
 }
 
+// From 2 us on, at a share of the memory bandwidth.
+StreamingLine line_of(Operator op, float share) {
+  StreamingLine line{};
+  line.op = static_cast<uint16_t>(op);
+  line.floor_ns = 2000;
+  line.share = share;
+  line.least_bytes = 1e3f;
+  line.most_bytes = 1e12f;
+  line.low = 0.8f;
+  line.high = 1.3f;
+  return line;
+}
+
+void base_on(FittedModel* model, std::vector<StreamingLine> lines) {
+  model->lines = std::move(lines);
+  model->head.based_on_lines = 1;
+  std::fill_n(model->head.most, 4, 3e38f);
+  std::fill_n(model->head.least, 4, 0.0f);
+}
+
 }  // namespace
 
 TEST_CASE("A forest adds the leaf of each tree") {
@@ -243,18 +263,7 @@ TEST_CASE("Measured shapes of other families are found by their key") {
   FittedTable table;
   table.device = "h100-sxm";
   FittedModel model = model_of(Family::kSoftmax, TypeClass::kAny);
-  StreamingLine line{};
-  line.op = static_cast<uint16_t>(Operator::kSoftmax);
-  line.floor_ns = 2000;
-  line.share = 0.5f;
-  line.least_bytes = 1e3f;
-  line.most_bytes = 1e12f;
-  line.low = 0.8f;
-  line.high = 1.3f;
-  model.lines = {line};
-  model.head.based_on_lines = 1;
-  std::fill_n(model.head.most, 4, 3e38f);
-  std::fill_n(model.head.least, 4, 0.0f);
+  base_on(&model, {line_of(Operator::kSoftmax, 0.5f)});
   const Work known = work_of(row_record(Family::kSoftmax, "softmax", 4096, 32000, DataType::kFloat32));
   TablePoint point{};
   point.key = point_key(known);
@@ -277,21 +286,9 @@ TEST_CASE("A line holds for the access pattern that it was measured in") {
   FittedTable table;
   table.device = "h100-sxm";
   FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
-  StreamingLine line{};
-  line.least_bytes = 1e3f;
-  line.most_bytes = 1e12f;
-  line.low = 0.8f;
-  line.high = 1.3f;
-  line.floor_ns = 2000;
-  line.share = 0.9f;
-  model.lines = {line};
-  line.op = static_cast<uint16_t>(Operator::kMul);
-  line.share = 0.4f;
-  line.pattern = static_cast<uint16_t>(AccessPattern::kBroadcast);
-  model.lines.push_back(line);
-  model.head.based_on_lines = 1;
-  std::fill_n(model.head.most, 4, 3e38f);
-  std::fill_n(model.head.least, 4, 0.0f);
+  StreamingLine broadcast = line_of(Operator::kMul, 0.4f);
+  broadcast.pattern = static_cast<uint16_t>(AccessPattern::kBroadcast);
+  base_on(&model, {line_of(Operator::kNone, 0.9f), broadcast});
   table.models.push_back(model);
   const Opened opened(table_bytes(table));
   REQUIRE(opened.ok);
@@ -314,18 +311,9 @@ TEST_CASE("Trees bend a line at sizes that were measured, not far beyond them") 
   FittedTable table;
   table.device = "h100-sxm";
   FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
-  StreamingLine line{};
-  line.op = static_cast<uint16_t>(Operator::kMul);
-  line.floor_ns = 2000;
-  line.share = 0.5f;
-  line.least_bytes = 1e3f;
+  StreamingLine line = line_of(Operator::kMul, 0.5f);
   line.most_bytes = 40e6f;
-  line.low = 0.8f;
-  line.high = 1.3f;
-  model.lines = {line};
-  model.head.based_on_lines = 1;
-  std::fill_n(model.head.most, 4, 3e38f);
-  std::fill_n(model.head.least, 4, 0.0f);
+  base_on(&model, {line});
   model.forest = one_split(std::log(3.0f), std::log(3.0f));
   model.intervals = {{3e38f, 0.9f, 1.2f, 100}};
   table.models.push_back(model);
