@@ -111,11 +111,33 @@ CUgraphExecUpdateResult check_update(const Graph& copy, const Graph& from, CUgra
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-void apply_update(Graph& copy, const Graph& from) {
+// References to user objects that an update took out. They are given back when it is over and no lock is held: that may
+// run functions of the program.
+struct Replaced {
+  Replaced() = default;
+  ~Replaced() {
+    for (const auto& [object, count] : references) release_user_object(object, count);
+  }
+  Replaced(const Replaced&) = delete;
+  Replaced& operator=(const Replaced&) = delete;
+  std::vector<std::pair<CUuserObject, uint32_t>> references;
+};
+
+// "The references in the new source graph are cloned and replace the references in the target graph" (CUDA programming
+// guide, "CUDA User Objects").
+void replace_references(Graph& copy, const Graph& from, Replaced* replaced) {
+  replaced->references.insert(replaced->references.end(), copy.user_objects.begin(), copy.user_objects.end());
+  copy.user_objects.clear();
+  for (const auto& [object, count] : from.user_objects)
+    if (retain_user_object(object, count) == CUDA_SUCCESS) copy.user_objects.emplace_back(object, count);
+}
+
+void apply_update(Graph& copy, const Graph& from, Replaced* replaced) {
+  replace_references(copy, from, replaced);
   for (size_t i = 0; i < copy.nodes.size(); ++i) {
     GraphNode& node = *copy.nodes[i];
     const std::span<Graph*const> owned = owned_graphs(node.work), new_owned = owned_graphs(from.nodes[i]->work);
-    for (size_t g = 0; g < owned.size(); ++g) apply_update(*owned[g], *new_owned[g]);
+    for (size_t g = 0; g < owned.size(); ++g) apply_update(*owned[g], *new_owned[g], replaced);
     if (auto* conditional = std::get_if<ConditionalNode>(&node.work); conditional != nullptr) {
       const auto& changed = std::get<ConditionalNode>(from.nodes[i]->work);
       conditional->handle = changed.handle;
@@ -131,13 +153,14 @@ CUresult update(CUgraphExec graph_handle, CUgraph from_handle, CUgraphExecUpdate
   CUgraphExecUpdateResultInfo unwanted;
   if (info == nullptr) info = &unwanted;
   *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+  Replaced replaced;
   return with_executable(graph_handle, true, [&](Call&, ExecutableGraph& graph) -> CUresult {
     const Graph* from = graphs().get(from_handle);
     if (from == nullptr || from->parent != nullptr || from->captures != 0) return CUDA_ERROR_INVALID_VALUE;
     std::lock_guard<std::mutex> lock(graph.launch_mutex);
     if (check_update(*graph.graph, *from, info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
       return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    apply_update(*graph.graph, *from);
+    apply_update(*graph.graph, *from, &replaced);
     graph.changed = true;
     *info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
     return CUDA_SUCCESS;
@@ -189,12 +212,13 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec graph, CUgraphNode node, const
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec graph, CUgraphNode node, CUgraph child) {
+  Replaced replaced;
   return with_copy_of<ChildNode>(graph, node, true, [&](Call&, GraphNode&, ChildNode& work) -> CUresult {
     const Graph* from = graphs().get(child);
     CUgraphExecUpdateResultInfo info{};
     if (from == nullptr || check_update(*work.graph, *from, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
       return CUDA_ERROR_INVALID_VALUE;
-    apply_update(*work.graph, *from);
+    apply_update(*work.graph, *from, &replaced);
     return CUDA_SUCCESS;
   });
 }

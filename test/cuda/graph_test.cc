@@ -305,6 +305,50 @@ TEST_CASE("User objects live as long as the graphs that hold them") {
   CHECK(destroyed == 1);
 }
 
+// CUDA programming guide, "CUDA User Objects": "If an executable graph or child graph is updated with
+// cudaGraphExecUpdate or cudaGraphExecChildGraphNodeSetParams, the references in the new source graph are cloned and
+// replace the references in the target graph."
+TEST_CASE("An updated executable graph holds the user objects of the graph that it was updated from") {
+  CurrentContext current;
+  int destroyed[2] = {0, 0};
+  CUgraph graphs[2] = {nullptr, nullptr};
+  for (int i = 0; i < 2; ++i) {
+    CUuserObject object = nullptr;
+    REQUIRE(cuGraphCreate(&graphs[i], 0) == CUDA_SUCCESS);
+    CUgraphNode node = nullptr;
+    REQUIRE(cuGraphAddEmptyNode(&node, graphs[i], nullptr, 0) == CUDA_SUCCESS);
+    REQUIRE(cuUserObjectCreate(
+                &object, &destroyed[i], [](void* count) { ++*static_cast<int*>(count); }, 1,
+                CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) == CUDA_SUCCESS);
+    REQUIRE(cuGraphRetainUserObject(graphs[i], object, 1, CU_GRAPH_USER_OBJECT_MOVE) == CUDA_SUCCESS);
+  }
+  CUgraph inner[2] = {graphs[0], graphs[1]};
+  CUgraph outer[2] = {nullptr, nullptr};
+  CUgraphNode child[2] = {nullptr, nullptr};
+  CUgraphExec executable = nullptr;
+  SECTION("the whole graph") {
+    executable = instantiate(graphs[0]);
+    CUgraphExecUpdateResultInfo info{};
+    REQUIRE(cuGraphExecUpdate_v2(executable, graphs[1], &info) == CUDA_SUCCESS);
+  }
+  SECTION("a child") {
+    for (int i = 0; i < 2; ++i) {
+      REQUIRE(cuGraphCreate(&outer[i], 0) == CUDA_SUCCESS);
+      REQUIRE(cuGraphAddChildGraphNode(&child[i], outer[i], nullptr, 0, inner[i]) == CUDA_SUCCESS);
+    }
+    executable = instantiate(outer[0]);
+    REQUIRE(cuGraphExecChildGraphNodeSetParams(executable, child[0], inner[1]) == CUDA_SUCCESS);
+    CHECK(cuGraphDestroy(outer[0]) == CUDA_SUCCESS);
+    CHECK(cuGraphDestroy(outer[1]) == CUDA_SUCCESS);
+  }
+  CHECK(cuGraphDestroy(graphs[0]) == CUDA_SUCCESS);
+  CHECK(destroyed[0] == 1);
+  CHECK(cuGraphDestroy(graphs[1]) == CUDA_SUCCESS);
+  CHECK(destroyed[1] == 0);  // the executable graph holds it
+  CHECK(cuGraphExecDestroy(executable) == CUDA_SUCCESS);
+  CHECK(destroyed[1] == 1);
+}
+
 TEST_CASE("A graph is written as Graphviz reads it") {
   CurrentContext current;
   TestGraph graph;
