@@ -275,7 +275,7 @@ int main(int argc, char** argv) {
   const std::string libraries = library_folder();
   prepend("LD_LIBRARY_PATH", libraries);
   prepend("LD_AUDIT", libraries + "/libmaya_audit.so");
-  prepend("LD_PRELOAD", libraries + "/libmaya_device_files.so");
+  prepend("LD_PRELOAD", libraries + "/libmaya_preload.so");
   if (getenv("NVTX_INJECTION64_PATH") == nullptr)
     setenv("NVTX_INJECTION64_PATH", (libraries + "/libmaya_nvtx.so").c_str(), 1);
   prepend("PATH", maya::cli::own_folder());  // nvidia-smi

@@ -1,6 +1,7 @@
 #include "driver_shim/cuda/recorder.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -402,6 +403,12 @@ void Recorder::finish() {
     }
   });
   open->finish();
+}
+
+void Recorder::finish_at_exit() {
+  if (process_.load(std::memory_order_acquire) != getpid() || !mutex_.try_lock()) return;
+  mutex_.unlock();
+  finish();
 }
 
 void Recorder::abandon() {

@@ -41,6 +41,9 @@ class Recorder {
   void start(Driver& driver);
   // Ends the file. Later records are lost without harm.
   void finish();
+  // The same for a process that is about to end by _exit(), perhaps as a child of vfork(), or in a signal handler that
+  // has interrupted this recorder: then the file stays without an end.
+  void finish_at_exit();
   // In a forked child.
   void abandon();
 
@@ -90,6 +93,7 @@ class Recorder {
   Recorder() = default;
   void write_header(Driver& driver, trace::Writer& writer);
 
+  std::atomic<int> process_{0};  // whose trace it is
   static inline constinit std::atomic<trace::Writer*> writer_{nullptr};
   std::atomic<uint32_t> next_kernel_{1}, next_configuration_{1}, next_operation_{1};
   std::atomic<Driver*> driver_{nullptr};

@@ -1,4 +1,5 @@
 // The beginning of a trace: file name, process header, devices.
+#include <dlfcn.h>
 #include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,6 +70,12 @@ void Recorder::start(Driver& driver) {
   driver_.store(&driver, std::memory_order_release);
   write_header(driver, *made);
   writer_.store(made.release(), std::memory_order_release);  // stays for ever: see Driver
+  process_.store(getpid(), std::memory_order_release);
+  // What maya-run preloads calls back before the process ends by _exit().
+  using CallAtEnd = void (*)(void (*)());
+  if (const auto call_at_end = reinterpret_cast<CallAtEnd>(dlsym(RTLD_DEFAULT, "maya_call_at_end"));
+      call_at_end != nullptr)
+    call_at_end([] { Recorder::get().finish_at_exit(); });
   for (int ordinal = 0; ordinal < driver.device_count(); ++ordinal) {
     device::Allocation reserve;
     reserve.bytes = reserve.charged_bytes = driver.profile(ordinal).driver_reserve_bytes;

@@ -14,7 +14,45 @@ def one_line(text):
     return len([line for line in text.splitlines() if line.strip()]) == 1
 
 
+# A process that Python's multiprocessing forks ends by _exit(), and so does this one, after children that did so and left the trace alone.
+FORKED = """
+import ctypes, os, sys
+def use():
+    driver = ctypes.CDLL("libcuda.so.1")
+    context = ctypes.c_void_p()
+    assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxSetCurrent(context) == 0
+    return driver
+if sys.argv[1] == "process":
+    import multiprocessing
+    process = multiprocessing.get_context("fork").Process(target=use)
+    process.start()
+    process.join()
+    sys.exit(process.exitcode)
+driver = use()
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+import subprocess
+try:
+    subprocess.run(["/nowhere"])  # a child of vfork() that calls _exit()
+except FileNotFoundError:
+    pass
+address = ctypes.c_uint64()
+assert driver.cuMemAlloc_v2(ctypes.byref(address), 4096) == 0
+os._exit(0)
+"""
+
+
 class Faults(EndToEnd):
+    def test_process_that_runs_no_exit_handlers_has_a_complete_trace(self):
+        for how in ("process", "itself"):
+            run = self.run_command([sys.executable, "-c", FORKED, how])
+            self.assertEqual(run.status, 0, run.explain())
+            self.assertEqual(len(run.traces), 1)
+            self.assertRegex(self.tool("maya-trace", "check", run.traces[0]).stdout, r"\bcomplete")
+            if how == "itself":  # what came after its children ended is in it
+                self.assertRegex(self.tool("maya-trace", "dump", run.traces[0]).stdout, "4096")
+
     def test_killed_program_leaves_a_readable_trace(self):
         trace_dir = self.scratch / "killed"
         command = [BIN / "maya-run", "--trace-dir", trace_dir, "--", python("lean"), PROGRAMS / "gpt.py", "--steps", "100"]
