@@ -205,3 +205,15 @@ TEST_CASE("PyTorch's layer norm: 3 rows of 1,000 numbers of 16 bits, their stati
   check_unknown(*memory, weight, 0, 2 * 1000 * 2);
   CHECK(memory->known(input, kBlock_bytes));
 }
+
+TEST_CASE("places for a stable sort: 5,000 of 64 bits, by 5 x 1,024 threads", "[effects]") {
+  const TestKernel kernel(
+      "_ZN2at6native46_GLOBAL__N__c76d7d8e_13_SortStable_cu_f7bb90a127fill_reverse_indices_kernelEPliNS_"
+      "4cuda6detail10Int"
+      "DividerIjEE",
+      {{0, 8}, {8, 4}, {12, 12}});
+  auto memory = make_memory();
+  const Address places = known_block(*memory);
+  kernel.launch(*memory, {value(places + 512), value(5000), Parameter()}, 5, 1024);
+  check_unknown(*memory, places, 512, 512 + 5000 * 8);
+}

@@ -1,5 +1,5 @@
 // Where kernels end that write rows: their results are unknown, but what lies behind them stays. Signatures and what is
-// written are those of the public sources of PyTorch 2.15 (ATen/native/cuda: PersistentSoftmax.cuh,
+// written are those of the public sources of PyTorch 2.15 (ATen/native/cuda: PersistentSoftmax.cuh, SortStable.cu,
 // layer_norm_kernel.cu), of vLLM 0.33 (csrc/libtorch_stable: layernorm_kernels, pos_encoding_kernels,
 // activation_kernels) and of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu). A kernel of another signature is
 // like any other that is not known.
@@ -46,6 +46,8 @@ constexpr RowKernel kKernels[] = {
     {"at::native::(anonymous namespace)::vectorized_layer_norm_kernel",
      "ifrrrwww",
      {{5, {kGrid, kOne}}, {6, {kGrid, kOne}}, {7, {kGrid, 0}, {}, 0}}},
+    // (places, how many, divisor), of a stable sort (SortStable.cu)
+    {"at::native::(anonymous namespace)::fill_reverse_indices_kernel", "wis", {{0, {}, {}, 1}}},
     // (gradient of the result, input, means, deviations, weight, gradient, columns), a block a row
     {"at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized", "rrrrrwi", {{5, {kGrid, 6}, {}, 6}}},
     // (rows, columns, gradient, input, means, deviations, gradients of weight and bias), a row of sums for each block
