@@ -37,6 +37,8 @@ def main():
         outputs = engine.generate(prompts, SamplingParams(max_tokens=arguments.tokens, temperature=0.8, ignore_eos=True, detokenize=False), use_tqdm=False)
     counts = [(len(one.prompt_token_ids), len(one.outputs[0].token_ids), one.outputs[0].finish_reason) for one in outputs]
     print("generated", counts)
+    # Its own process, which vLLM gives 5 seconds to end otherwise: on a slow machine its trace would have no end.
+    engine.llm_engine.engine_core.shutdown(timeout=120)
     assert counts == [(length, arguments.tokens, "length") for length in arguments.prompts], counts
     print("ok", flush=True)
 
