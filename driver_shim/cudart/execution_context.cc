@@ -132,6 +132,17 @@ MAYA_API cudaError_t cudaExecutionCtxWaitEvent(cudaExecutionContext_t handle, cu
       handle, [&](CUcontext context, bool) { return with_driver(MAYA_DRIVER(cuCtxWaitEvent), context, event); });
 }
 
+// Null: the current context.
+MAYA_API cudaError_t cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle* out, cudaGraph_t graph,
+                                                         cudaExecutionContext_t handle, unsigned default_value,
+                                                         unsigned flags) {
+  if (handle == nullptr) return cudaGraphConditionalHandleCreate(out, graph, default_value, flags);
+  return with_execution_context(handle, [&](CUcontext context, bool) {
+    return with_context(MAYA_DRIVER(cuGraphConditionalHandleCreate), as_driver<CUgraphConditionalHandle>(out), graph,
+                        context, default_value, flags);
+  });
+}
+
 MAYA_API cudaError_t cudaStreamGetDevResource(cudaStream_t stream, cudaDevResource* resource,
                                               cudaDevResourceType type) {
   return stream_resource(stream, resource, type);

@@ -352,15 +352,6 @@ MAYA_API cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle
   return with_context(MAYA_DRIVER(cuGraphConditionalHandleCreate), as_driver<CUgraphConditionalHandle>(out), graph,
                       CUcontext{}, default_value, flags);
 }
-#if CUDART_VERSION >= 13010
-// There are no execution contexts but null, the current one.
-MAYA_API cudaError_t cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle* out, cudaGraph_t graph,
-                                                         cudaExecutionContext_t context, unsigned int default_value,
-                                                         unsigned int flags) {
-  return context != nullptr ? fail(cudaErrorInvalidValue)
-                            : cudaGraphConditionalHandleCreate(out, graph, default_value, flags);
-}
-#endif
 MAYA_API cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
   CUgraphNodeParams wanted;
   const cudaError_t status = to_driver_node(parameters, &wanted);

@@ -57,6 +57,12 @@ TEST_CASE("the execution context of a device is its primary one") {
   cudaDevResource resource = {};
   CHECK(cudaExecutionCtxGetDevResource(context, &resource, cudaDevResourceTypeSm) == cudaSuccess);
   CHECK(resource.sm.smCount == 132);
+  cudaGraph_t graph = nullptr;
+  cudaGraphConditionalHandle condition = 0;
+  REQUIRE(cudaGraphCreate(&graph, 0) == cudaSuccess);
+  CHECK(cudaGraphConditionalHandleCreate_v2(&condition, graph, context, 0, 0) == cudaSuccess);
+  CHECK(cudaGraphConditionalHandleCreate_v2(&condition, graph, nullptr, 0, 0) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
   // A stream of another device's context, whatever is current.
   cudaStream_t stream = nullptr;
   REQUIRE(cudaExecutionCtxStreamCreate(&stream, other, cudaStreamNonBlocking, 0) == cudaSuccess);
