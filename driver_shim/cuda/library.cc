@@ -1,7 +1,9 @@
 // Library management of the CUDA driver API. Loading stores the pointer (or a copy); the code is unpacked and read when
 // one of its kernels or variables is asked for first.
+#include <cstring>
 #include <memory>
 
+#include "driver_shim/common/entry_table.h"
 #include "driver_shim/cuda/gate.h"
 #include "driver_shim/cuda/kernel.h"
 #include "driver_shim/cuda/loaded_image.h"
@@ -17,6 +19,17 @@ CUresult check_library_options(unsigned count, const CUlibraryOption* options, b
     if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED) *preserved = true;
   }
   return CUDA_SUCCESS;
+}
+
+// NVIDIA's driver has a compiler that links LTO IR, and objects and archives of the host with code of devices in them.
+void name_what_needs_linking(const void* code) {
+  // LTO IR as NVRTC writes it, an archive, an object. The comparison ends with the first byte that differs.
+  for (const char* magic : {"\xed\x43\x4e\x7f", "!<ar", "\x7f\x45\x4c\x46"}) {
+    if (std::strncmp(static_cast<const char*>(code), magic, 4) != 0) continue;
+    shim::report_unsupported(shim::kLibraryName, "linking LTO IR, objects and archives (use nvJitLink)",
+                             "CUDA_ERROR_INVALID_IMAGE");
+    return;
+  }
 }
 
 CUresult create_library(device::Bytes source, bool copy, CUlibrary* out) {
@@ -73,7 +86,9 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
     maya::cuda::answer_jit_options(jit_count, jit_options, jit_values, "");
     // Code that stays in place is not even looked at: PyTorch registers 320 MB of it before its first line runs.
     if (preserved) return maya::cuda::create_library({static_cast<const uint8_t*>(code), 1}, false, library);
-    return maya::cuda::load_copy(call.driver(), maya::device::image_at(code), library);
+    const CUresult status = maya::cuda::load_copy(call.driver(), maya::device::image_at(code), library);
+    if (status == CUDA_ERROR_INVALID_IMAGE) maya::cuda::name_what_needs_linking(code);
+    return status;
   });
 }
 
