@@ -112,7 +112,10 @@ bool flash_work(const LaunchContext& context, Work* work) {
 // be alike, and of pages in front of the queries half are taken to be used. *doubtful: that decides the time, which is
 // not so as long as even all of the pages are read and multiplied in about the time that the shortest kernel takes.
 bool read_flash3_sizes(const LaunchContext& context, AttentionShape* shape, bool* varied, bool* doubtful) {
-  const auto at = [&](uint32_t offset) { return static_cast<double>(context.scalar_at(offset, 0)); };
+  // The structure need not be at the beginning of the arguments: its first recorded size is at 8.
+  if (context.launch.scalar_count == 0 || context.launch.scalars[0].offset < 8) return false;
+  const uint32_t base = context.launch.scalars[0].offset - 8u;
+  const auto at = [&](uint32_t offset) { return static_cast<double>(context.scalar_at(base + offset, 0)); };
   struct Layout {
     uint32_t keys, pages;
   };
