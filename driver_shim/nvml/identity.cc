@@ -50,8 +50,12 @@ std::string serial_of(int ordinal) {
 
 }  // namespace
 
+// With or without the prefix "GPU-": cuda.core asks without.
 MAYA_NVML nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* handle) {
-  return find_handle(handle, uuid, [&](int i) { return device::device_uuid_text(i) == uuid; });
+  return find_handle(handle, uuid, [&](int i) {
+    const std::string text = device::device_uuid_text(i);
+    return text == uuid || text.substr(text.find('-') + 1) == uuid;
+  });
 }
 
 MAYA_NVML nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* handle) {

@@ -43,12 +43,12 @@ MAYA_NVML nvmlDeviceGetCapabilities(nvmlDevice_t handle, nvmlDeviceCapabilities_
   return with_version(handle, capabilities, nvmlDeviceCapabilities_v1, [&](Device&) { capabilities->capMask = 0; });
 }
 
-// Unique to the device: the first half of its UUID.
+// Unique to the device: the second half of its UUID.
 MAYA_NVML nvmlDeviceGetPdi(nvmlDevice_t handle, nvmlPdi_t* pdi) {
   return with_version(handle, pdi, nvmlPdi_v1, [&](Device& device) {
     unsigned char bytes[16];
     maya::device::device_uuid(device.ordinal, bytes);
-    memcpy(&pdi->value, bytes, sizeof pdi->value);
+    memcpy(&pdi->value, bytes + 8, sizeof pdi->value);
   });
 }
 

@@ -182,6 +182,20 @@ TEST_CASE("the CPUs near a device are those that the host has") {
   CHECK((set[0] & 1) == 1);
 }
 
+TEST_CASE("a device is found by its UUID with and without the prefix") {
+  Session session;
+  char uuid[96];
+  nvmlDevice_t found = nullptr;
+  REQUIRE(nvmlDeviceGetUUID(device(1), uuid, sizeof uuid) == NVML_SUCCESS);
+  REQUIRE(std::string(uuid).substr(0, 4) == "GPU-");
+  CHECK(nvmlDeviceGetHandleByUUID(uuid, &found) == NVML_SUCCESS);
+  CHECK(found == device(1));
+  found = nullptr;
+  CHECK(nvmlDeviceGetHandleByUUID(uuid + 4, &found) == NVML_SUCCESS);
+  CHECK(found == device(1));
+  CHECK(nvmlDeviceGetHandleByUUID(uuid + 5, &found) == NVML_ERROR_NOT_FOUND);
+}
+
 TEST_CASE("events of the system can be waited for, and do not come") {
   Session session;
   nvmlSystemEventSetCreateRequest_t create{nvmlSystemEventSetCreateRequest_v1, nullptr};
