@@ -51,7 +51,7 @@ requirements() {
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
     vllm) echo "--no-deps $(grep -v '^#' "$here/frameworks/vllm-requirements.txt" | tr '\n' ' ')" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine jax" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine vllm jax" >&2; exit 2 ;;
   esac
 }
 # Transformer Engine's torch part against the torch and the headers of full.
