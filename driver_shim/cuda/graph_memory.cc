@@ -1,7 +1,5 @@
 #include "driver_shim/cuda/graph_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -90,19 +88,13 @@ std::shared_ptr<GraphMemory> freed_before(const std::vector<GraphEdge>& dependen
 }
 
 CUdeviceptr map_managed(Driver& driver, int device, uint64_t bytes) {
-  void* memory = bytes == 0
-                     ? MAP_FAILED
-                     : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
   device::Allocation entry;
-  entry.base = entry.host_alias = reinterpret_cast<uint64_t>(memory);
   entry.bytes = bytes;
   entry.device = device;
   entry.kind = device::AllocationKind::kManaged;
   entry.flags = CU_MEM_ATTACH_GLOBAL;
-  if (add_host_memory(driver, entry) == CUDA_SUCCESS) return entry.base;
-  munmap(memory, bytes);
-  throw std::bad_alloc();
+  if (map_host_memory(driver, &entry) != CUDA_SUCCESS) throw std::bad_alloc();
+  return entry.base;
 }
 
 }  // namespace
@@ -132,9 +124,7 @@ GraphMemory::~GraphMemory() {
     driver_.memory().unreserve(base_, bytes_);
     return;
   }
-  device::Allocation removed;
-  if (driver_.memory().remove_host(base_, &removed) == device::MemoryStatus::kOk) Recorder::get().free(removed);
-  munmap(reinterpret_cast<void*>(base_), bytes_);
+  free_host_memory(driver_, base_, device::AllocationKind::kManaged);
 }
 
 CUresult GraphMemory::attach() {

@@ -12,7 +12,10 @@
 
 namespace maya::cuda {
 
-// Maps `bytes` of zeroed memory, page aligned, and records it. kind: kHost or kManaged.
+// Maps zeroed memory, page aligned, for an allocation of which all but the address is given, and records it. kind:
+// kHost or kManaged. entry->base stays 0 when there is no memory to map. free_host_memory() gives it back.
+CUresult map_host_memory(Driver& driver, device::Allocation* entry);
+// The same for a context, whose end frees it.
 CUresult allocate_host_memory(Driver& driver, Context& context, uint64_t bytes, device::AllocationKind kind,
                               unsigned int flags, void** out);
 // Lets the driver know of host memory that was just mapped, and records it.

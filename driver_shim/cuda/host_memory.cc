@@ -76,31 +76,34 @@ CUresult add_host_memory(Driver& driver, const Allocation& entry) {
   }
 }
 
+CUresult map_host_memory(Driver& driver, Allocation* entry) {
+  if (entry->bytes > UINT64_MAX / 2) return CUDA_ERROR_OUT_OF_MEMORY;
+  // Managed memory may be larger than the host's, as on a device that evicts; pinned memory may not.
+  const int reserve = entry->kind == AllocationKind::kManaged ? MAP_NORESERVE : 0;
+  const uint64_t mapped = mapped_bytes(entry->bytes);
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
+  if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  entry->base = entry->host_alias = reinterpret_cast<uint64_t>(memory);
+  const CUresult status = add_host_memory(driver, *entry);
+  if (status != CUDA_SUCCESS) munmap(memory, mapped);
+  return status;
+}
+
 CUresult allocate_host_memory(Driver& driver, Context& context, uint64_t bytes, AllocationKind kind, unsigned int flags,
                               void** out) {
   if (bytes > UINT64_MAX / 2) return CUDA_ERROR_OUT_OF_MEMORY;
-  // Managed memory may be larger than the host's, as on a device that evicts; pinned memory may not.
-  const int reserve = kind == AllocationKind::kManaged ? MAP_NORESERVE : 0;
-  void* memory =
-      mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
-  if (memory == MAP_FAILED) {
-    record_allocation_failure(driver, context.device, bytes,
-                              kind == AllocationKind::kManaged ? "cuMemAllocManaged" : "cuMemHostAlloc");
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
   Allocation entry;
-  entry.base = reinterpret_cast<uint64_t>(memory);
   entry.bytes = bytes;
   entry.device = context.device;
   entry.kind = kind;
   entry.context = &context;
-  entry.host_alias = entry.base;
   entry.flags = flags;
-  const CUresult status = add_host_memory(driver, entry);
+  const CUresult status = map_host_memory(driver, &entry);
   if (status == CUDA_SUCCESS)
-    *out = memory;
-  else
-    munmap(memory, mapped_bytes(bytes));
+    *out = reinterpret_cast<void*>(entry.base);
+  else if (entry.base == 0)
+    record_allocation_failure(driver, context.device, bytes,
+                              kind == AllocationKind::kManaged ? "cuMemAllocManaged" : "cuMemHostAlloc");
   return status;
 }
 

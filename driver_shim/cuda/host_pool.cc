@@ -1,7 +1,5 @@
 #include "driver_shim/cuda/host_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 
 #include "driver_shim/cuda/host_allocation.h"
@@ -15,22 +13,20 @@ CUresult HostPool::allocate(Driver& driver, PoolShare* share, uint64_t bytes, CU
   const uint64_t mapped = SharedArea::whole_pages(bytes);
   if (maximum_bytes_ != 0 && mapped > maximum_bytes_ - std::min(maximum_bytes_, statistics_.used_bytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  const int reserve = kind_ == device::AllocationKind::kManaged ? MAP_NORESERVE : 0;
-  void* memory = share != nullptr
-                     ? share->allocate(bytes)
-                     : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
-  if (memory == MAP_FAILED || memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   device::Allocation entry;
-  entry.base = entry.host_alias = reinterpret_cast<uint64_t>(memory);
   entry.bytes = bytes;
   entry.kind = kind_;
   entry.flags = kind_ == device::AllocationKind::kManaged ? CU_MEM_ATTACH_GLOBAL : CU_MEMHOSTALLOC_PORTABLE;
-  if (const CUresult status = add_host_memory(driver, entry); status != CUDA_SUCCESS) {
-    if (share != nullptr)
+  if (share == nullptr) {
+    if (const CUresult status = map_host_memory(driver, &entry); status != CUDA_SUCCESS) return status;
+  } else {
+    void* memory = share->allocate(bytes);
+    if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    entry.base = entry.host_alias = reinterpret_cast<uint64_t>(memory);
+    if (const CUresult status = add_host_memory(driver, entry); status != CUDA_SUCCESS) {
       share->end(driver.memory(), entry.base);
-    else
-      munmap(memory, mapped);
-    return status;
+      return status;
+    }
   }
   mapped_bytes_[entry.base] = mapped;
   statistics_.used_bytes += mapped;
@@ -44,14 +40,15 @@ CUresult HostPool::allocate(Driver& driver, PoolShare* share, uint64_t bytes, CU
 CUresult HostPool::free(Driver& driver, PoolShare* share, CUdeviceptr address) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = mapped_bytes_.find(address);
-  device::Allocation removed;
-  if (found == mapped_bytes_.end() || driver.memory().remove_host(address, &removed) != device::MemoryStatus::kOk)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (share != nullptr)
+  if (found == mapped_bytes_.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (share == nullptr) {
+    if (const CUresult status = free_host_memory(driver, address, kind_); status != CUDA_SUCCESS) return status;
+  } else {
+    device::Allocation removed;
+    if (driver.memory().remove_host(address, &removed) != device::MemoryStatus::kOk) return CUDA_ERROR_INVALID_VALUE;
     share->end(driver.memory(), address);
-  else
-    munmap(reinterpret_cast<void*>(address), found->second);
-  Recorder::get().free(removed);
+    Recorder::get().free(removed);
+  }
   statistics_.used_bytes -= found->second;
   statistics_.reserved_bytes = statistics_.used_bytes;
   mapped_bytes_.erase(found);

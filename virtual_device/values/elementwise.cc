@@ -133,7 +133,7 @@ class ElementwiseEffect : public Effect {
       const uint64_t bytes = element_bytes(types[i]);
       const uint64_t span = offsets ? offsets->span(count, i, bytes) : count * bytes;
       const bool known = inputs[i].load(memory, data[i], span, most);
-      if (!known && (!may_absorb(*functor_) || !inputs[i].readable())) return false;
+      if (!known && (!absorbs_ || !inputs[i].readable())) return false;
       any_known = any_known || known;
       all_known = all_known && inputs[i].whole();
     }
