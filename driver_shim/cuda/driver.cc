@@ -14,6 +14,7 @@
 #include "driver_shim/cuda/process_use.h"
 #include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/shared_wait.h"
 #include "driver_shim/cuda/stream_call.h"
 #include "trace_proto/writer.h"
 #include "virtual_device/launch_effects.h"
@@ -138,6 +139,9 @@ namespace {
 // nothing to do with the device the long waits are enough.
 constexpr uint64_t kLongWait_ns = 50'000;
 
+// Looking at what the other threads do takes some microseconds a thread: shorter waits just jump.
+constexpr uint64_t kWorthLooking_ns = 20'000;
+
 }  // namespace
 
 void Driver::poll_again(uint64_t nanoseconds) {
@@ -156,17 +160,29 @@ uint64_t Driver::wait_until(uint64_t time_ns, uint64_t* own_ns) {
     *own_ns += trace::now_ns() - host_ns;
     return until_ns - host_ns;
   }
-  uint64_t waited = use_->waited_ns.load(std::memory_order_relaxed);
-  uint64_t now_ns = 0;
-  do {
-    now_ns = host_ns + waited;
-    if (time_ns <= now_ns) return 0;
-  } while (!use_->waited_ns.compare_exchange_weak(waited, waited + (time_ns - now_ns), std::memory_order_relaxed));
-  if (time_ns - now_ns >= kLongWait_ns || driver_threads.load(std::memory_order_relaxed) > 1) {
+  const uint64_t now_ns = to_virtual_ns(host_ns);
+  if (time_ns <= now_ns) return 0;
+  const bool others = driver_threads.load(std::memory_order_relaxed) > 1;
+  if (others && time_ns - now_ns >= kWorthLooking_ns) {
+    SharedWait::until(*this, time_ns);
+    *own_ns += trace::now_ns() - host_ns;
+    return time_ns - now_ns;
+  }
+  jump_to(time_ns, host_ns);
+  if (others || time_ns - now_ns >= kLongWait_ns) {
     sched_yield();
     *own_ns += trace::now_ns() - host_ns;
   }
   return time_ns - now_ns;
+}
+
+void Driver::jump_to(uint64_t time_ns, uint64_t host_ns) {
+  uint64_t waited = use_->waited_ns.load(std::memory_order_relaxed);
+  uint64_t now_ns = 0;
+  do {
+    now_ns = host_ns + waited;
+    if (time_ns <= now_ns) return;
+  } while (!use_->waited_ns.compare_exchange_weak(waited, waited + (time_ns - now_ns), std::memory_order_relaxed));
 }
 
 Stream* Driver::create_stream(Context& context, uint32_t flags, int priority) {

@@ -90,10 +90,13 @@ class Driver {
   uint64_t to_host_ns(uint64_t virtual_ns) const {
     return virtual_ns - use_->waited_ns.load(std::memory_order_relaxed);
   }
-  // Lets the host wait until `time_ns` on the virtual clock; returns the nanoseconds that it waited. The clock jumps,
-  // and other threads get their turn of the processor where another one uses the driver or the wait is long; only while
-  // a profiler wants it (profiler_hooks.h), the host sleeps. What that took is added to *own_ns.
+  // Lets the host wait until `time_ns` on the virtual clock; returns the nanoseconds that it waited. The clock jumps
+  // where no other thread uses the driver, else as shared_wait.h says, and other threads get their turn of the
+  // processor where another one uses the driver or the wait is long; only while a profiler wants it (profiler_hooks.h),
+  // the host sleeps. What that took is added to *own_ns.
   uint64_t wait_until(uint64_t time_ns, uint64_t* own_ns);
+  // The virtual clock jumps to `time_ns` unless it is there already; `host_ns`: of trace::now_ns().
+  void jump_to(uint64_t time_ns, uint64_t host_ns);
   // A poll that found work unfinished: the virtual clock goes on by the given time, so that polling ends.
   void poll_again(uint64_t nanoseconds);
 

@@ -1,11 +1,13 @@
 #include "driver_shim/cuda/thread_state.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "driver_shim/cuda/driver.h"
 #include "driver_shim/cuda/fork_guard.h"
 #include "driver_shim/cuda/launch_cache.h"
 #include "driver_shim/cuda/operation_cache.h"
+#include "driver_shim/cuda/shared_wait.h"
 
 namespace maya::cuda {
 namespace {
@@ -14,6 +16,7 @@ void thread_ends(void* state) {
   this_thread = nullptr;
   if (in_forked_child()) return;
   driver_threads.fetch_sub(1, std::memory_order_relaxed);
+  SharedWait::thread_ends(*static_cast<ThreadState*>(state));
   delete static_cast<ThreadState*>(state);
 }
 
@@ -31,11 +34,12 @@ ThreadState& make_thread_state() {
   auto made = std::make_unique<ThreadState>();
   pthread_setspecific(key, made.get());
   this_thread = made.release();
+  SharedWait::thread_begins(*this_thread);
   driver_threads.fetch_add(1, std::memory_order_relaxed);
   return *this_thread;
 }
 
-ThreadState::ThreadState() = default;
+ThreadState::ThreadState() : system_id(gettid()) {}
 
 ThreadState::~ThreadState() {
   if (Driver* driver = Driver::get(); driver != nullptr)

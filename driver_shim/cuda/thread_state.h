@@ -33,6 +33,13 @@ struct ThreadState {
   };
   std::vector<PerThreadStream> per_thread_streams;
 
+  // For shared_wait.h: the system's id of the thread, the time on the virtual clock that it waits for (0: none), and
+  // the other threads.
+  const int system_id;
+  std::atomic<uint64_t> waits_until_ns{0};
+  ThreadState* next = nullptr;
+  ThreadState* previous = nullptr;
+
   uint64_t settling_ns = 0;  // host time, all together, that went into waiting for bytes of other processes
 
   std::unique_ptr<LaunchCache> launches;
