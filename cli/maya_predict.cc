@@ -21,6 +21,7 @@ constexpr char kExamples[] = R"(Examples:
   maya-predict trace.pb --timeline step.json.gz        a timeline for https://ui.perfetto.dev or chrome://tracing
   maya-predict trace.pb --explain 'gemm'               why its matrix products are estimated as they are
   maya-predict trace.pb --fail-on oom                  exit status 1 when it does not fit
+  maya-predict maya-trace --kernel-scale attention=0.8 what if attention took a fifth less time
   maya-predict maya-trace --cluster p5                 the ranks of a world on other nodes and another network
 
 Exit status: 0 done; 1 --fail-on says so; 2 wrong usage; 3 a trace cannot be used; 4 a file cannot be written.)";
@@ -97,6 +98,12 @@ int main(int argc, char** argv) {
          "--host-scale", arguments.options.host_scale,
          "Multiply the host's own time between calls: 0.5 is a host twice as fast; default: maya-run's --cpu-scale")
       ->check(CLI::Range(0.001, 1000.0));
+  std::vector<std::string> kernel_scales;
+  app.add_option(
+         "--kernel-scale", kernel_scales,
+         "What if: multiply the time of operations whose name or family matches a pattern, as PATTERN=FACTOR; may "
+         "be given several times, all that match apply")
+      ->allow_extra_args(false);
   bool list_clusters = false;
   app.add_flag("--list-clusters", list_clusters, "List the known clusters and end");
   app.add_option("--table", arguments.options.table,
@@ -127,6 +134,11 @@ int main(int argc, char** argv) {
   if (arguments.traces.empty()) {
     maya::cli::complain(kTool, "TRACE is required: name a trace (*.pb) or a folder of traces");
     return maya::cli::kUsage;
+  }
+  for (const std::string& text : kernel_scales) {
+    maya::predictor::KernelScale scale;
+    if (const Failure failure = maya::predictor::parse_kernel_scale(text, &scale)) return report_failure(failure);
+    arguments.options.kernel_scales.push_back(scale);
   }
   if (durations == "measured") arguments.options.durations = maya::predictor::Durations::kMeasured;
   return run(arguments);

@@ -52,6 +52,7 @@ Explanation explain(const OperationCost& cost, const Estimator& estimator) {
   e.read_bytes = cost.work.read_bytes;
   e.written_bytes = cost.work.written_bytes;
   e.estimate = cost.estimate;
+  e.scale = cost.scale;
   if (is_copy(cost.engine)) {
     e.bound = "transfer";
     return e;

@@ -26,6 +26,7 @@ struct Explanation {
   std::string model;  // the learned model that it comes from; empty: the analytic one
   std::vector<NearMeasurement> nearest;
   double sustained_factor = 1;  // what the power limit adds
+  double scale = 1;             // of Options::kernel_scales, in the estimate already
 };
 
 Explanation explain(const OperationCost& cost, const Estimator& target);

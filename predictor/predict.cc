@@ -1,9 +1,11 @@
 #include "predictor/predict.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "predictor/input.h"
+#include "predictor/numbers.h"
 #include "predictor/rank_stage.h"
 #include "predictor/warnings.h"
 #include "predictor/world/collate.h"
@@ -139,7 +141,33 @@ void count_ranks(WorldPrediction* world) {
   world->ranks_run += world->ranks_checked;
 }
 
+void warn_of_scales(const std::vector<KernelScale>& scales, const Prediction& prediction, Warnings* warnings) {
+  for (const KernelScale& scale : scales) {
+    const bool any = std::any_of(prediction.ranks.begin(), prediction.ranks.end(), [&](const RankPrediction& rank) {
+      return std::any_of(rank.costs.costs.begin(), rank.costs.costs.end(),
+                         [&](const OperationCost& cost) { return matches_operation(cost, scale.pattern); });
+    });
+    warnings->add(any ? "what if: operations that match " + scale.pattern + " take " + fixed(scale.factor, 3) +
+                            " times their estimates (--kernel-scale)"
+                      : "--kernel-scale: no operation matches " + scale.pattern +
+                            "; the report names operations and families");
+  }
+}
+
 }  // namespace
+
+Failure parse_kernel_scale(const std::string& text, KernelScale* scale) {
+  const size_t equals = text.rfind('=');
+  const char* end = text.data() + text.size();
+  double factor = 0;
+  const bool number =
+      equals != std::string::npos && equals != 0 && std::from_chars(text.data() + equals + 1, end, factor).ptr == end;
+  if (!number || !(factor >= 0.001 && factor <= 1000))
+    return {FailureKind::kUsage,
+            "--kernel-scale: expected PATTERN=FACTOR with a factor of 0.001 to 1000, such as attention=0.8: " + text};
+  *scale = {text.substr(0, equals), factor};
+  return {};
+}
 
 Failure predict(const std::vector<trace::LoadedTrace>& traces, const Options& options, Prediction* prediction) {
   if (traces.empty()) return {FailureKind::kInput, "no trace was given; name a trace (*.pb) or a folder of traces"};
@@ -175,6 +203,7 @@ Failure predict(const std::vector<trace::LoadedTrace>& traces, const Options& op
   world.critical_path = find_critical_path(*prediction);
   for (const RankPrediction& rank : prediction->ranks) warn_of_rank(rank, &warnings);
   warn_of_world(world, &warnings);
+  warn_of_scales(options.kernel_scales, *prediction, &warnings);
   return {};
 }
 

@@ -21,6 +21,15 @@
 
 namespace maya::predictor {
 
+// What if: times of operations whose name or family matches `pattern` (text.h) are multiplied by `factor`.
+struct KernelScale {
+  std::string pattern;
+  double factor = 1;
+};
+
+// "PATTERN=FACTOR" with a factor of 0.001 to 1000.
+Failure parse_kernel_scale(const std::string& text, KernelScale* scale);
+
 struct Options {
   std::string device;     // empty: the traced one
   std::string cluster;    // recorded in the report
@@ -28,6 +37,7 @@ struct Options {
   Durations durations = Durations::kEstimated;
   std::string table;    // path of a learned table; empty: the one that came with Maya
   std::string explain;  // pattern of operation names; empty: none
+  std::vector<KernelScale> kernel_scales;  // all that match apply
 };
 
 // Device operations of one name in the steps that count.

@@ -112,7 +112,7 @@ void explain_matching(const std::string& pattern, const Estimator& target, RankP
                    [&](uint32_t event, const OperationCost&) { ++counts[rank->costs.of_event[event]]; });
   for (size_t i = 0; i < counts.size(); ++i) {
     const OperationCost& cost = rank->costs.costs[i];
-    if (!matches(cost.name, pattern) && !matches(family_name(cost.work.family), pattern)) continue;
+    if (!matches_operation(cost, pattern)) continue;
     rank->explanations.push_back(explain(cost, target));
     rank->explanations.back().count = counts[i];
   }
@@ -121,6 +121,23 @@ void explain_matching(const std::string& pattern, const Estimator& target, RankP
                      return a.estimate.median_ns * static_cast<double>(a.count) >
                             b.estimate.median_ns * static_cast<double>(b.count);
                    });
+}
+
+void apply_scale(const KernelScale& scale, CostTable* table) {
+  for (OperationCost& cost : table->costs) {
+    if (!matches_operation(cost, scale.pattern)) continue;
+    cost.scale *= scale.factor;
+    for (double* ns : {&cost.estimate.median_ns, &cost.estimate.low_ns, &cost.estimate.high_ns}) *ns *= scale.factor;
+  }
+}
+
+// All that match apply, to measured durations too.
+void apply_scales(const std::vector<KernelScale>& scales, CostTable* table) {
+  for (const KernelScale& scale : scales) apply_scale(scale, table);
+  for (size_t i = 0; !scales.empty() && i < table->of_event.size(); ++i)
+    if (table->of_event[i] != kNone && table->measured_ns[i] != 0)
+      table->measured_ns[i] = std::max<uint64_t>(
+          1, std::llround(static_cast<double>(table->measured_ns[i]) * table->costs[table->of_event[i]].scale));
 }
 
 // By operation of the trace: how many nodes a collective spans.
@@ -149,6 +166,10 @@ void count_flops(uint32_t begin, uint32_t end, const device::DeviceProfile& devi
 
 }  // namespace
 
+bool matches_operation(const OperationCost& cost, const std::string& pattern) {
+  return matches(cost.name, pattern) || matches(family_name(cost.work.family), pattern);
+}
+
 std::string CostNames::name_of(uint32_t event) const {
   return costs.of_event[event] == kNone ? std::string() : costs.costs[costs.of_event[event]].name;
 }
@@ -170,6 +191,7 @@ Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, co
   if (cluster != nullptr) estimator.set_cluster(cluster);
   const std::vector<CommunicatorCall>& calls = world.calls[rank_class];
   rank->costs = estimate_trace(trace, estimator, options.durations, nodes_of_operations(trace, world, calls));
+  apply_scales(options.kernel_scales, &rank->costs);
   rank->steps = find_steps(trace, rank->costs);
   prepared->gaps = recorded_gaps(trace);
   prepared->profile = target.profile;

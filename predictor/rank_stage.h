@@ -16,6 +16,9 @@ struct CostNames : OperationNames {
   const CostTable& costs;
 };
 
+// Whether the operation's name or family matches.
+bool matches_operation(const OperationCost& cost, const std::string& pattern);
+
 // What the stages before the program leave behind for it.
 struct PreparedRank {
   HostGaps gaps;

@@ -143,6 +143,7 @@ std::string explanations_text(const RankPrediction& rank) {
     out += "  bound by " + std::string(e.bound) + "\n  estimate  " + fixed(e.estimate.median_ns / 1e3, 2) +
            " us (80 % interval " + fixed(e.estimate.low_ns / 1e3, 2) + " to " + fixed(e.estimate.high_ns / 1e3, 2) +
            " us), " + std::string(provenance_name(e.estimate.provenance)) + "\n";
+    if (e.scale != 1) out += "  what if  " + fixed(e.scale, 3) + " times the estimate (--kernel-scale)\n";
     if (!e.model.empty()) out += "  model  " + e.model + "\n";
     if (e.sustained_factor > 1) out += "  power limit  " + fixed(e.sustained_factor, 3) + " times a short burst\n";
     for (const NearMeasurement& near : e.nearest)

@@ -72,7 +72,10 @@ for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
     wanted="$($python --version) $(requirements "$one") $small"
     [ "$one" = models ] && wanted="$wanted $small_models"
     [ "$one" = frameworks ] && wanted="$wanted $small_frameworks"
-    [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && continue
+    # One maker at a time: another waits here, then finds it made.
+    exec {lock}>"$root/.$one.lock"
+    flock "$lock"
+    [ "$(cat "$root/$one/.requirements" 2>/dev/null)" = "$wanted" ] && { exec {lock}>&-; continue; }
     echo "environments.sh: making $root/$one" >&2
     rm -rf "${root:?}/$one"
     if [ "$one" = transformer-engine ]; then
@@ -95,5 +98,6 @@ for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
       "$root/$one/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts $(requirements "$one")
     fi
     echo "$wanted" > "$root/$one/.requirements"
+    exec {lock}>&-
   done
 done

@@ -169,6 +169,8 @@ TEST_CASE_METHOD(Command, "wrong usage: status 2") {
   check_error(trace + " --no-such-option", 2, "--no-such-option");
   check_error(trace + " --host-scale fast", 2, "--host-scale");
   check_error(trace + " --host-scale -1", 2, "--host-scale");
+  for (const char* scale : {"gemm", "gemm=", "=2", "gemm=fast", "gemm=-1", "gemm=0", "gemm=nan", "gemm=1001"})
+    check_error(trace + " --kernel-scale " + scale, 2, "--kernel-scale");
   check_error(trace + " --fail-on heat", 2, "--fail-on");
 }
 
@@ -211,6 +213,8 @@ TEST_CASE_METHOD(Command, "host scale, explanations, cluster, help, version") {
   const std::string trace = file("a.pb", training());
   const double once = Json::parse(run(trace + " --json").out)["step_time_ms"]["median"].number;
   CHECK(Json::parse(run(trace + " --json --host-scale 50").out)["step_time_ms"]["median"].number > once);
+  CHECK(Json::parse(run("--kernel-scale gemm=20 " + trace + " --json").out)["step_time_ms"]["median"].number > once);
+  CHECK(run(trace + " --kernel-scale gemm=0.5 --explain gemm").out.find("what if  0.500 times") != std::string::npos);
   CHECK(run(trace + " --explain gemm").out.find("bound by") != std::string::npos);
   CHECK(Json::parse(run(trace + " --json --explain 'cublas*'").out)["explain"].items.size() >= 2);
   CHECK(Json::parse(run(trace + " --json --cluster dgx-h100").out)["cluster"].text == "dgx-h100");

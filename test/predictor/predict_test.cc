@@ -154,6 +154,43 @@ TEST_CASE("the report is JSON and has the documented members in order") {
   CHECK(json["memory"]["verdict"].text == "fits");
 }
 
+TEST_CASE("what if kernels took another time: names and families, all that match apply") {
+  TraceBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    b.after(1'000).gemm(8192, 8192, 8192);
+    b.after(1'000).launch("tiny", 1);
+  }
+  const std::vector<trace::LoadedTrace> traces = one(b);
+  const auto costs = [&](const char* scale, const char* another = nullptr) {
+    Options options;
+    for (const char* text : {scale, another}) {
+      KernelScale parsed;
+      if (text == nullptr) continue;
+      REQUIRE_FALSE(parse_kernel_scale(text, &parsed));
+      options.kernel_scales.push_back(parsed);
+    }
+    const Prediction prediction = predicted(traces, options);
+    std::vector<double> times(2);
+    for (const OperationCost& cost : prediction.ranks[0].costs.costs)
+      times[cost.work.family == Family::kGemm ? 0 : 1] = cost.estimate.median_ns;
+    return times;
+  };
+  const std::vector<double> plain = costs("nothing=7");
+  CHECK(costs("gemm=0.5") == std::vector<double>{plain[0] * 0.5, plain[1]});
+  CHECK(costs("TI?Y=3") == std::vector<double>{plain[0], plain[1] * 3});
+  CHECK(costs("gemm=2", "*gemm*=2") == std::vector<double>{plain[0] * 4, plain[1]});
+
+  // The step follows.
+  Options options;
+  options.kernel_scales = {{"gemm", 0.5}, {"no such kernel", 2}};
+  const Prediction half = predicted(traces, options), whole = predicted(traces);
+  const auto step = [](const Prediction& p) { return static_cast<double>(p.ranks[0].median_ns); };
+  CHECK(step(whole) - step(half) == Approx(plain[0] * 0.5).epsilon(0.01));
+  const std::string text = report_text(half);
+  CHECK(text.find("what if: operations that match gemm take 0.500 times") != std::string::npos);
+  CHECK(text.find("no operation matches no such kernel") != std::string::npos);
+}
+
 TEST_CASE("explanations say what an estimate rests on") {
   TraceBuilder b;
   for (int step = 0; step < 3; ++step) {
