@@ -63,9 +63,8 @@ LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::D
     if (common == nullptr || rank(line) > rank(*common)) common = &line;
   }
   if (common == nullptr) return {};
-  const bool same = common->pattern == pattern && common->direction == direction;
-  LineEstimate result = along(*common, bytes, bandwidth, same);
-  if (!same) result.ns *= pattern_factor(profile, work, *common);
+  LineEstimate result = along(*common, bytes, bandwidth, false);
+  if (common->pattern != pattern || common->direction != direction) result.ns *= pattern_factor(profile, work, *common);
   return result;
 }
 

@@ -104,6 +104,56 @@ TEST_CASE("Blocks that do more than the first count for what they do") {
   }
 }
 
+TEST_CASE("What a warp reads again at once comes from its first-level cache") {
+  // Thread i reads the 8 halves from 8 i on, one after another, as masked loads of Triton do: 512 bytes a warp, not 8
+  // times that. Then it reads them again from a page further each time, so that the last ones are not those of the
+  // first.
+  const auto body = [](int times) {
+    std::string text = R"(
+  .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .b16 %h<2>;
+  ld.param.u64 %rd1, [k_param_0];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 16;
+  add.s64 %rd3, %rd1, %rd2;
+)";
+    for (int time = 0; time < times; ++time)
+      for (int half = 0; half < 8; ++half)
+        text += "  ld.global.b16 %h1, [%rd3+" + std::to_string(time * 4096 + half * 2) + "];\n";
+    return text + "  ret;\n";
+  };
+  for (const int times : {1, 5}) {
+    PtxKernel kernel(ptx_module(kCopyParameters, body(times)));
+    const auto work = kernel.argument(0, kX).argument(1, kY).argument(2, 0).grid(1, 1, 128).count();
+    REQUIRE(work);
+    CHECK(work->requested_bytes == times * 4 * 512);
+  }
+}
+
+TEST_CASE("Blocks whose work repeats along the grid count for what they do, in each of their warps") {
+  // Block i copies the first i modulo `length` + 1 of 256 elements: rows of a causal softmax, one a block. All rows of
+  // all matrices together: length (length + 1) / 2 elements a matrix, cut off at 256.
+  std::string body = kCopy;
+  const size_t masked = body.find("setp.ge.s32");
+  body.erase(masked, body.find("@%p1") - masked);
+  body.insert(masked, "rem.u32 %r3, %r2, %r1;\n  setp.gt.s32 %p1, %r4, %r3;\n  ");
+  for (const uint32_t length : {8u, 64u, 100u, 256u, 1024u}) {
+    for (const uint32_t matrices : {128u, 1000u}) {
+      CAPTURE(length, matrices);
+      PtxKernel kernel(ptx_module(kCopyParameters, body));
+      const auto work =
+          kernel.argument(0, kX).argument(1, kY).argument(2, length).grid(length * matrices, 1, 256).count();
+      REQUIRE(work);
+      double elements = 0;
+      for (uint32_t row = 0; row < length; ++row) elements += std::min(row + 1, 256u);
+      // Whole sectors of 32 bytes: 8 elements, of which half a sector more is fetched on average. 64 blocks are a
+      // sample.
+      const double most = 8.0 * matrices * (elements + 7.0 * std::min(length, 256u) / 2 + 8.0 * length);
+      CHECK(work->requested_bytes >= 8.0 * matrices * elements * 0.9);
+      CHECK(work->requested_bytes <= most * 1.1);
+    }
+  }
+}
+
 TEST_CASE("A loop that a loaded number bounds runs as often as the number says when memory has it") {
   PtxKernel kernel(ptx_module(kCopyParameters, loop(true)));
   kernel.argument(0, kX).argument(1, kY).grid(8, 1, 128);

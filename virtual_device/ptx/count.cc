@@ -48,18 +48,12 @@ class Sampler {
       run_block(end, warps_, &left, &edges);
     }
     const uint64_t wanted = std::min(std::max(count, kLeastBlocks), blocks_);
-    uint64_t done = 0;
-    for (left = kBudgetOfBlock; done < wanted; ++done) {
-      Tally next = sampled;
-      if (!run_block(wanted == blocks_ ? done : block_of(done, wanted), alike_ ? 1 : warps_, &left, &next)) break;
-      sampled = std::move(next);
-    }
+    const uint64_t done = alike_ ? sample_warps(wanted, &sampled) : sample_blocks(wanted, &sampled);
     if (done == 0) {
       scale(static_cast<double>(blocks_), tally);
       return true;
     }
     scale(static_cast<double>(blocks_) / static_cast<double>(done), &sampled);
-    if (alike_) to_all_warps(*tally, &sampled);
     for (auto footprints : {&Tally::reads, &Tally::writes}) {
       for (size_t i = 0; i < sampled.reads.size(); ++i) {
         Footprint& to = (sampled.*footprints)[i];
@@ -75,17 +69,45 @@ class Sampler {
   }
 
  private:
-  // The i-th of n, spread evenly over the first dimension, along which tiles of a triangle differ, and over the other
-  // two at once by the additive recurrence of the plastic number (Roberts 2018, "The unreasonable effectiveness of
-  // quasirandom sequences").
+  // Runs blocks spread over the grid; returns how many.
+  uint64_t sample_blocks(uint64_t wanted, Tally* sampled) {
+    uint64_t left = kBudgetOfBlock, done = 0;
+    for (; done < wanted; ++done) {
+      Tally next = *sampled;
+      if (!run_block(wanted == blocks_ ? done : block_of(done, wanted), warps_, &left, &next)) break;
+      *sampled = std::move(next);
+    }
+    return done;
+  }
+
+  // One warp of each, in turn, so that masks which cut off other parts for other warps, and threads that copy for all,
+  // count for what they are. Returns how many blocks the runs stand for.
+  uint64_t sample_warps(uint64_t wanted, Tally* sampled) {
+    const uint64_t turns = (wanted + warps_ - 1) / warps_;
+    uint64_t left = kBudgetOfBlock, done = 0;
+    for (; done < turns; ++done) {
+      Tally next = *sampled;
+      bool ended = true;
+      for (uint32_t warp = 0; ended && warp < warps_; ++warp)
+        ended = warp_.run(block_of(done * warps_ + warp, turns * warps_), warp, &left, &next);
+      if (!ended) break;
+      *sampled = std::move(next);
+    }
+    return done;
+  }
+
+  // The i-th of n, spread over the first dimension, along which tiles of a triangle differ: one in each n-th part of
+  // it, not at the same place of each, since what blocks do may repeat (rows of a matrix, modulo its length). Over the
+  // other two at once. Places by the golden ratio and by the plastic number (Roberts 2018, "The unreasonable
+  // effectiveness of quasirandom sequences").
   uint64_t block_of(uint64_t i, uint64_t n) const {
-    constexpr double kSteps[3] = {0, 0.7548776662, 0.5698402910};
+    constexpr double kSteps[3] = {0.6180339887, 0.7548776662, 0.5698402910};
     uint64_t at[3];
     for (int d = 0; d < 3; ++d) {
-      const double place =
-          d == 0 ? (static_cast<double>(i) + 0.5) / static_cast<double>(n) : 0.5 + static_cast<double>(i) * kSteps[d];
-      at[d] =
-          std::min<uint64_t>(static_cast<uint64_t>((place - std::floor(place)) * launch_.grid[d]), launch_.grid[d] - 1);
+      double place = 0.5 + static_cast<double>(i) * kSteps[d];
+      place -= std::floor(place);
+      if (d == 0) place = (static_cast<double>(i) + place) / static_cast<double>(n);
+      at[d] = std::min<uint64_t>(static_cast<uint64_t>(place * launch_.grid[d]), launch_.grid[d] - 1);
     }
     return at[0] + launch_.grid[0] * (at[1] + static_cast<uint64_t>(launch_.grid[1]) * at[2]);
   }
@@ -93,9 +115,10 @@ class Sampler {
   // The one that is run first: those at the ends may have less to do.
   uint64_t first_block() const { return blocks_ / 2; }
 
-  // All warps of it. When the first of them does its share of everything, it can stand for the others.
+  // All warps of it. When the first of them does its share of the work, one warp of a block can stand for the others.
   bool run_first(uint64_t* budget, Tally* tally) {
-    if (!run_block(first_block(), 1, budget, &first_)) return false;
+    Tally first;
+    if (!run_block(first_block(), 1, budget, &first)) return false;
     uint64_t again = kBudgetOfBlock;
     if (!run_block(first_block(), warps_, &again, tally)) return false;
     *budget = again;
@@ -103,30 +126,10 @@ class Sampler {
     const auto share = [&](double part, double whole) {
       return std::abs(part * warps_ - whole) <= kUnlike * whole || whole == 0;
     };
-    // Bytes may differ: masks cut off other parts for other warps, and one thread may copy for all.
-    alike_ = warps_ > 1 && share(first_.instructions, tally->instructions);
-    for (int i = 0; i < kMatrixTypes; ++i) alike_ = alike_ && share(first_.flops[i], tally->flops[i]);
-    for (auto footprints : {&Tally::reads, &Tally::writes})
-      for (size_t i = 0; i < first_.reads.size(); ++i)
-        alike_ = alike_ && ((first_.*footprints)[i].bytes > 0) == (((*tally).*footprints)[i].bytes > 0);
+    // Bytes may differ.
+    alike_ = warps_ > 1 && share(first.instructions, tally->instructions);
+    for (int i = 0; i < kMatrixTypes; ++i) alike_ = alike_ && share(first.flops[i], tally->flops[i]);
     return true;
-  }
-
-  // What the first warps did, as much more as all warps of one block did than its first.
-  void to_all_warps(const Tally& whole, Tally* tally) const {
-    const auto grow = [this](double part, double all, double* value) { *value *= part > 0 ? all / part : warps_; };
-    grow(first_.instructions, whole.instructions, &tally->instructions);
-    grow(first_.functions, whole.functions, &tally->functions);
-    for (int i = 0; i < kMatrixTypes; ++i) grow(first_.flops[i], whole.flops[i], &tally->flops[i]);
-    grow(first_.expected_bytes, whole.expected_bytes, &tally->expected_bytes);
-    grow(first_.boxed_bytes, whole.boxed_bytes, &tally->boxed_bytes);
-    for (auto footprints : {&Tally::reads, &Tally::writes})
-      for (size_t i = 0; i < first_.reads.size(); ++i) {
-        Footprint& to = (tally->*footprints)[i];
-        const Footprint &part = (first_.*footprints)[i], &all = (whole.*footprints)[i];
-        grow(part.bytes, all.bytes, &to.bytes);
-        grow(part.unknown_bytes, all.unknown_bytes, &to.unknown_bytes);
-      }
   }
 
   bool run_block(uint64_t block, uint32_t warps, uint64_t* budget, Tally* tally) {
@@ -153,7 +156,6 @@ class Sampler {
   uint32_t warps_ = 0;
   uint64_t blocks_ = 0;
   bool alike_ = false;
-  Tally first_;  // of one warp of the block that is run first
 };
 
 double distinct_bytes(const Footprint& footprint, const Surroundings& surroundings) {

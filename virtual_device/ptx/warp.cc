@@ -35,6 +35,7 @@ bool Warp::run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally) {
   const uint64_t rest = threads - std::min<uint64_t>(threads, static_cast<uint64_t>(warp) * kLanes);
   lanes_ = rest >= kLanes ? UINT32_MAX : (1u << rest) - 1;
   waiting_.clear();
+  cached_.fill(UINT64_MAX);
   meeting_ = UINT32_MAX;
   at_ = 0;
   const auto count = static_cast<uint32_t>(program_.instructions.size());
@@ -422,10 +423,18 @@ void Warp::touch(bool written, const Vector& at, uint32_t known, uint8_t tag, ui
     std::sort(sectors, sectors + count);
     count = static_cast<uint32_t>(std::unique(sectors, sectors + count) - sectors);
   }
+  // Reads of what the warp has just read are answered by the first-level cache; writes go through it.
+  const bool all_known = (lanes & ~known) == 0;
+  uint32_t missed = count;
+  for (uint32_t i = 0; !written && all_known && i < count; ++i) {
+    uint64_t& cached = cached_[sectors[i] % kCachedSectors];
+    if (cached == sectors[i]) --missed;
+    cached = sectors[i];
+  }
   Footprint& footprint = (written ? tally_->writes : tally_->reads)[tag];
-  const double moved = static_cast<double>(count) * kSector_bytes;
+  const double moved = static_cast<double>(missed) * kSector_bytes;
   footprint.bytes += moved;
-  if ((lanes & ~known) != 0) {
+  if (!all_known) {
     footprint.unknown_bytes += moved;
     return;
   }

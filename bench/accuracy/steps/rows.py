@@ -36,6 +36,7 @@ class Row:
     cluster: str = ""  # nodes and network, for more than one rank
     expandable: bool = False  # PyTorch's allocator with expandable segments
     host: float = 1.0  # host time of the published machine relative to this one
+    kernel_scales: list = dataclasses.field(default_factory=list)  # PATTERN=FACTOR of stand-ins for kernels that cannot be had
     remark: str = ""  # what differs from the published run
 
 

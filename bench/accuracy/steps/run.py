@@ -116,7 +116,7 @@ class Traces:
         with open(os.path.join(folder, "output")) as file:
             output = file.read()
         command = [os.path.join(self.binaries, "maya-predict"), "--json", "--device", row.device, "--host-scale", f"{host_scale:.4f}",
-                   *(["--cluster", row.cluster] if row.cluster else []), os.path.join(folder, "trace")]
+                   *(["--cluster", row.cluster] if row.cluster else []), *(f"--kernel-scale={s}" for s in row.kernel_scales), os.path.join(folder, "trace")]
         run = subprocess.run(command, text=True, capture_output=True)
         if run.returncode not in (0, 1):
             raise published.Unscored(f"maya-predict: {run.stderr.strip()}")

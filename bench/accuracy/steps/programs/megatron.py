@@ -126,7 +126,8 @@ def dropout_add_forward(x, bias, residual, result, kept, size, width, seed, BLOC
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = at < size
     v = tl.load(x + at, mask=inside).to(tl.float32) + tl.load(bias + at % width, mask=inside).to(tl.float32)
-    keep = tl.rand(seed, at) > 0.1
+    a, b, c, d = tl.rand4x(seed, tl.program_id(0) * (BLOCK // 4) + tl.arange(0, BLOCK // 4))
+    keep = tl.reshape(tl.join(tl.join(a, b), tl.join(c, d)), (BLOCK,)) > 0.1
     tl.store(kept + at, keep.to(tl.int8), mask=inside)
     tl.store(result + at, (tl.load(residual + at, mask=inside).to(tl.float32) + tl.where(keep, v / 0.9, 0.0)).to(tl.float16), mask=inside)
 
