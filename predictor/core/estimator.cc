@@ -128,6 +128,16 @@ bool Estimator::measured(const TableModel& model, const Work& work, const GridVi
   return true;
 }
 
+// Of memory-bound work that was measured on another device, besides the ratio of the bandwidths, which lines have:
+// caches of another size, and what the published steps of a device say. Faster memory makes nothing slower.
+double Estimator::borrowed_factor(const TableModel& model, const Work& work) const {
+  const device::DeviceProfile* origin = device::find_builtin_profile(model.origin);
+  if (origin == nullptr) return borrowed_streaming_;
+  const double factor = borrowed_streaming_ * model::cache_relief(profile_, work) / model::cache_relief(*origin, work);
+  const double faster = profile_.memory_bandwidth / origin->memory_bandwidth;
+  return faster > 1 ? std::min(factor, faster) : factor;
+}
+
 bool Estimator::learned(const Work& work, double bound_ns, Learned* result) const {
   bool stands_in = false;
   const TableModel* found = model_of(work, &stands_in);
@@ -171,7 +181,7 @@ bool Estimator::learned(const Work& work, double bound_ns, Learned* result) cons
       if (bound_ns <= interval.most_ns) break;
     }
   }
-  if (model.borrowed != 0 && kind_of(work.family) == ModelKind::kStreaming) ns *= borrowed_streaming_;
+  if (model.borrowed != 0 && kind_of(work.family) == ModelKind::kStreaming) ns *= borrowed_factor(model, work);
   if (stands_in && work.family == Family::kGemm) ns *= tf32_;
   if (work.family == Family::kGemm && type_class_of(work) != TypeClass::kSingle) {
     const int layout = matrix_layout(work.shape);

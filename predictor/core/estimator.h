@@ -69,6 +69,7 @@ class Estimator {
   Estimate other_convolution(const Work& work, Derivation* derivation) const;
   Estimate memory_efficient_attention(const Work& work, Derivation* derivation) const;
   void move_power_limit();
+  double borrowed_factor(const TableModel& model, const Work& work) const;
   bool learned(const Work& work, double bound_ns, Learned* result) const;
   bool measured(const TableModel& model, const Work& work, const GridView& grid, double bound_ns,
                 Learned* result) const;

@@ -20,6 +20,9 @@ double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape);
 double gemm_family_ns(const device::DeviceProfile& profile, const Work& work);  // GEMM and grouped GEMM
 double convolution_ns(const device::DeviceProfile& profile, const Work& work);  // as an implicit GEMM
 double attention_ns(const device::DeviceProfile& profile, const Work& work);
+// Time of memory-bound work in a row of such work over its time from memory alone: what the one before has left in the
+// second-level cache is not fetched. 1 for what is much larger than the cache.
+double cache_relief(const device::DeviceProfile& profile, const Work& work);
 // Time of CUTLASS's memory-efficient attention over FlashAttention-2's, forward and backward alike.
 double memory_efficient_slowdown(double head_dim);
 double custom_ns(const device::DeviceProfile& profile, const Work& work);        // kernels with counted instructions

@@ -28,10 +28,11 @@ LineEstimate along(const StreamingLine& line, double bytes, double bandwidth, bo
   return result;
 }
 
-// How much longer the work takes than in the pattern and direction that the line was measured in, by the analytic
-// model.
+// How much longer the work takes than in the pattern and direction that the common line was measured in, and than
+// operators that need memory alone, by the analytic model.
 double pattern_factor(const device::DeviceProfile& profile, const Work& work, const StreamingLine& line) {
   Work as_measured = work;
+  as_measured.shape.clear(Key::kOperator);
   as_measured.shape.clear(Key::kDirection);
   as_measured.shape.clear(Key::kImplementation);
   if (line.direction != 0) as_measured.shape.set(Key::kDirection, line.direction);
@@ -64,7 +65,7 @@ LineEstimate line_estimate(std::span<const StreamingLine> lines, const device::D
   }
   if (common == nullptr) return {};
   LineEstimate result = along(*common, bytes, bandwidth, false);
-  if (common->pattern != pattern || common->direction != direction) result.ns *= pattern_factor(profile, work, *common);
+  result.ns *= pattern_factor(profile, work, *common);
   return result;
 }
 

@@ -113,7 +113,7 @@ constexpr NamedOperator kOperators[] = {
     {"copy_kernel", Operator::kCopy},
     {"CopyKernel", Operator::kCopy},
     {"dropout", Operator::kDropout},
-    {"masked_scale", Operator::kDropout},
+    {"masked_scale", Operator::kMul},  // dropout's backward pass: the gradient times the mask
     {"Compare", Operator::kCompare},
     {"logical_", Operator::kCompare},
     {"bitwise_", Operator::kCompare},

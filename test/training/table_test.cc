@@ -330,6 +330,94 @@ TEST_CASE("Trees bend a line at sizes that were measured, not far beyond them") 
   CHECK(ratio_to_line(120'000'000) == Approx(1));  // 1.4 GB
 }
 
+TEST_CASE("Operators that were not measured are on the common line, which no tree bends") {
+  FittedTable table;
+  table.device = "h100-sxm";
+  FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
+  base_on(&model, {line_of(Operator::kNone, 0.9f), line_of(Operator::kMul, 0.5f)});
+  model.forest = one_split(std::log(3.0f), std::log(3.0f));
+  model.intervals = {{3e38f, 0.99f, 1.01f, 100}};
+  table.models.push_back(model);
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimator estimator(h100(), &opened.table);
+  const auto estimate = [&](const char* name) {
+    return estimator.estimate(work_of(row_record(Family::kElementwise, name, 1, 100'000'000, DataType::kFloat32)));
+  };
+  CHECK(estimate("mul").median_ns == Approx(3 * (2000 + 12e8 / (0.5 * 3.352e12) * 1e9)));
+  CHECK(estimate("mul").provenance == Provenance::kInterpolated);
+  // 8 bytes an element; the line's own interval (0.8 to 1.3), widened, not the trees'.
+  const Estimate gelu = estimate("gelu");
+  CHECK(gelu.median_ns == Approx(2000 + 8e8 / (0.9 * 3.352e12) * 1e9));
+  CHECK(gelu.provenance == Provenance::kExtrapolated);
+  CHECK(gelu.high_ns > 1.3 * gelu.median_ns);
+}
+
+TEST_CASE("Dropout's random numbers take time where they do not hide behind memory") {
+  FittedTable table;
+  table.device = "h100-sxm";
+  FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
+  base_on(&model, {line_of(Operator::kNone, 0.85f)});
+  table.models.push_back(model);
+  const Opened opened(table_bytes(table));
+  REQUIRE(opened.ok);
+  const Estimator estimator(h100(), &opened.table);
+  constexpr double kElements = 1e9;
+  const auto time_ns = [&](DataType type, const char* direction) {
+    OperationRecord record = row_record(Family::kElementwise, "dropout", 1, static_cast<int64_t>(kElements), type);
+    if (*direction == 'b') record.set(Key::kDirection, 1);
+    return estimator.estimate(work_of(record)).median_ns;
+  };
+  // 27 instructions of each element, 32 elements at once, 132 multiprocessors that start 4 in a cycle, 60 % of that.
+  const double random_ns = kElements * 27 / 32 / (132 * 4 * 0.6 * h100().clock_khz * 1e3) * 1e9;
+  const auto memory_ns = [](double bytes) { return kElements * bytes / (0.85 * 3.352e12) * 1e9; };
+  const auto together = [](double a, double b) { return std::cbrt(a * a * a + b * b * b); };
+  CHECK(time_ns(DataType::kFloat16, "forward") == Approx(together(memory_ns(5), random_ns)).epsilon(0.01));
+  CHECK(time_ns(DataType::kFloat32, "forward") == Approx(together(memory_ns(9), random_ns)).epsilon(0.01));
+  CHECK(time_ns(DataType::kFloat16, "backward") == Approx(memory_ns(5)).epsilon(0.01));
+}
+
+TEST_CASE("Memory-bound work of another device: caches of another size, and faster memory makes nothing slower") {
+  const auto& a100 = *device::find_builtin_profile("a100-sxm-80");
+  const auto& l40s = *device::find_builtin_profile("l40s");
+  const auto& h200 = *device::find_builtin_profile("h200-sxm");
+  const auto time_ns = [](const char* origin, const device::DeviceProfile& target, double fitted, int64_t elements) {
+    FittedTable table;
+    table.device = target.name;
+    FittedModel model = model_of(Family::kElementwise, TypeClass::kAny);
+    std::strcpy(model.head.origin, origin);
+    model.head.borrowed = std::string(origin) != target.name;
+    StreamingLine line = line_of(Operator::kAdd, 0.9f);
+    line.floor_ns = 1;
+    base_on(&model, {line});
+    table.models.push_back(model);
+    TableParameter parameter{};
+    std::strcpy(parameter.name, "streaming.borrowed");
+    parameter.value = fitted;
+    table.parameters = {parameter};
+    const Opened opened(table_bytes(table));
+    REQUIRE(opened.ok);
+    const Work work = work_of(row_record(Family::kElementwise, "add", 1, elements, DataType::kBfloat16));
+    return Estimator(target, &opened.table).estimate(work).median_ns;
+  };
+  // 15.5 MB, 0.154 of the L40S's cache and 0.369 of the A100's, which serve 0.998 and 0.914 of it.
+  constexpr int64_t kSmall = 840 * 3072;
+  const auto relief = [](const device::DeviceProfile& profile, double served) {
+    return 1 - served * (1 - profile.memory_bandwidth * 0.9 / (profile.l2_bandwidth * 0.7));
+  };
+  const double slower = a100.memory_bandwidth / l40s.memory_bandwidth;
+  CHECK(time_ns("a100-sxm-80", l40s, 1, kSmall) / time_ns("a100-sxm-80", a100, 1, kSmall) ==
+        Approx(slower * relief(l40s, 0.998) / relief(a100, 0.914)).epsilon(0.01));
+  // 6 GB: the memories alone.
+  CHECK(time_ns("a100-sxm-80", l40s, 1, 1 << 30) / time_ns("a100-sxm-80", a100, 1, 1 << 30) ==
+        Approx(slower).epsilon(0.01));
+  // H200's memory is 1.43 times H100's: a fitted factor of 1.2 counts, 2 does not make it slower than H100.
+  const double faster = h200.memory_bandwidth / h100().memory_bandwidth;
+  const double alone = time_ns("h100-sxm", h100(), 1, 1 << 30);
+  CHECK(time_ns("h100-sxm", h200, 1.2, 1 << 30) == Approx(alone * 1.2 / faster).epsilon(0.001));
+  CHECK(time_ns("h100-sxm", h200, 2, 1 << 30) == Approx(alone).epsilon(0.001));
+}
+
 TEST_CASE("Attention kernels that no table has take the charted multiple of FlashAttention-2") {
   FittedTable table;
   table.device = "a100-sxm-80";

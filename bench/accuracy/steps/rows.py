@@ -33,6 +33,7 @@ class Row:
     peak_memory_gib: float = 0.0  # of PyTorch's allocator, where published as such
     peak_of: str = "allocated"  # what peak_memory_gib counts: allocated or reserved
     ranks: int = 1
+    living: str = "0"  # ranks that are run, of those that differ; the others are their twins
     cluster: str = ""  # nodes and network, for more than one rank
     expandable: bool = False  # PyTorch's allocator with expandable segments
     host: float = 1.0  # host time of the published machine relative to this one

@@ -91,9 +91,9 @@ class Traces:
         device = traced_on(row)
         command = [os.path.join(self.binaries, "maya-run"), "--device", device, "--memory", "unlimited", "--trace-dir",
                    os.path.join(folder, "trace")]
-        if row.ranks > 1:  # data parallel: ranks do the same, one stands for all
+        if row.ranks > 1:
             command += ["--world-size", str(row.ranks), "--gpus-per-node", str(min(row.ranks, 8)), "--cluster", row.cluster,
-                        "--ranks", "0", "--jobs", "1"]
+                        "--ranks", row.living, "--jobs", "1"]
         command += ["--", os.path.join(self.environments, row.environment if whole else "models", "bin", "python"),
                    os.path.join(HERE, "programs", row.program), *row.arguments]
         try:
@@ -130,8 +130,8 @@ class Traces:
         for operation in report["operations"]:
             family = operation["family"]
             score.families_ms[family] = score.families_ms.get(family, 0) + operation["total_ms"] / counted
-        peak = re.search(rf"{row.peak_of} (\d+)", output)
-        score.peak_memory_gib = int(peak.group(1)) / 2**30 if peak else 0.0
+        peaks = [int(peak) for peak in re.findall(rf"{row.peak_of} (\d+)", output)]
+        score.peak_memory_gib = max(peaks, default=0) / 2**30
         return score
 
 

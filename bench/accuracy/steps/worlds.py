@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Host time of a published machine relative to this one, where rows say it: each fitted on one row (lines 1270 and 10002), which is named in
 # the results; 1 elsewhere.
-HOST = {"fms-acceleration": 1.85, "qwen3-8b": 0.57}
+HOST = {"fms-acceleration": 1.85, "qwen3-8b": 0.57, "vTrain": 0.55}
 
 # llm-foundry's MPT models: hidden, layers (scripts/train/yamls/pretrain/mpt-*.yaml).
 MPT = {"125m": (768, 12), "350m": (1024, 24), "760m": (1536, 24), "1b": (2048, 24), "3b": (2560, 32), "7b": (4096, 32),
@@ -115,19 +115,22 @@ def vtrain(row, r):
     sizes = re.search(r"h(\d+) L(\d+) a(\d+)", row["model"])
     hidden, layers, heads = (int(x) for x in sizes.groups())
     tensor, data, stages = (int(re.search(rf"{k}(\d+)", row["parallelism_config"]).group(1)) for k in ("TP", "DP", "PP"))
-    if stages > 1:
-        raise Unscored("pipeline stages of Megatron-LM of 2022: no program")
     whole, micro = (int(re.search(rf"{k} (\d+)", row["batch"]).group(1)) for k in ("global", "micro"))
     seq, accumulate = int(row["seqlen"]), whole // data // micro
     r.device = "a100-sxm-80"
     r.program = "megatron.py"
     r.arguments = ["--hidden", hidden, "--layers", layers, "--heads", heads, "--tensor", tensor, "--batch", micro, "--seq", seq,
                    "--accumulate", accumulate]
+    if stages > 1:
+        if layers % stages:
+            raise Unscored("layers that stages do not divide")
+        r.arguments += ["--stages", stages]
+        r.living = ",".join(str(r.ranks // stages * stage) for stage in range(stages))
     r.measured_ms = number(row["value"], "time")
     tokens = micro * accumulate * seq
-    r.flops = (6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens) / tensor
-    r.peak, r.cluster = "bf16", "dgx-a100"
-    r.remark = "Megatron-LM's layers written again without its fused kernels; memory of the GPUs and their network are not published"
+    r.flops = (6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens) / tensor / stages
+    r.peak, r.cluster, r.host = "bf16", "dgx-a100", HOST["vTrain"]
+    r.remark = "Megatron-LM's layers and schedule written again, its fused kernels in Triton; memory of the GPUs and their network are not published"
 
 
 def qwen3(row, r):
