@@ -7,6 +7,7 @@
 # jax: JAX with its CUDA 13 plugin, without NVIDIA's libraries but the compiler (ptxas) that XLA runs.
 # diffusers: a folder of packages to put before those of models.
 # vllm: vLLM with its pinned needs (test/frameworks/vllm-requirements.txt), without NVIDIA's libraries: 5 GB.
+# hta: Meta's Holistic Trace Analysis, which reads profiles of torch.profiler.
 # extensions: a folder of packages with kernels of their own, to put before those of models.
 # transformer-engine: a folder of packages to put before those of models or frameworks. Its torch part has no wheel: it is built here, with the headers of full, 25 minutes on two
 # idle cores. Wheels that were kept are taken from the folder in PIP_FIND_LINKS.
@@ -47,11 +48,13 @@ requirements() {
     transformer-engine) echo "--no-deps --no-build-isolation transformer-engine==2.20.2 transformer-engine-cu13==2.20.2 transformer-engine-torch==2.20.2" \
       "nvdlfw-inspect==0.2.2 onnx==1.23.2 onnxscript==0.7.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==6.33.2 einops==0.8.2 pydantic==2.14.4 pydantic-core==2.50.5" \
       "annotated-types==0.8.0 typing-inspection==0.4.5 nvidia-cudnn-frontend==1.32.0 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 triton==3.9.0" ;;
+    hta) echo "--no-deps HolisticTraceAnalysis==0.5.0 pandas==2.3.3 numpy==2.2.6 plotly==7.1.0 narwhals==2.29.0 packaging==26.4 networkx==3.6.1" \
+      "python-dateutil==2.9.0.post0 pytz==2026.6 tzdata==2026.6 six==1.17.0 psutil==7.2.2 pydot==4.0.1 pyparsing==3.3.3 PyYAML==6.0.4" ;;
     jax) echo "--no-deps jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 numpy==2.4.6 opt_einsum==3.4.0 scipy==1.17.1" \
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
     vllm) echo "--no-deps $(grep -v '^#' "$here/frameworks/vllm-requirements.txt" | tr '\n' ' ')" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine vllm jax" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine vllm jax hta" >&2; exit 2 ;;
   esac
 }
 # Transformer Engine's torch part against the torch and the headers of full.
