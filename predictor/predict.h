@@ -35,8 +35,8 @@ struct Options {
   std::string cluster;    // recorded in the report
   double host_scale = 0;  // multiplies the host's own time between calls; 0: the scale in the trace, else 1
   Durations durations = Durations::kEstimated;
-  std::string table;    // path of a learned table; empty: the one that came with Maya
-  std::string explain;  // pattern of operation names; empty: none
+  std::string table;                       // path of a learned table; empty: the one that came with Maya
+  std::string explain;                     // pattern of operation names; empty: none
   std::vector<KernelScale> kernel_scales;  // all that match apply
 };
 
