@@ -360,6 +360,9 @@ def main():
             return None if x is None else x.grad
 
     def one_step():
+        # Stages begin together, as they do after many steps: the first, which compiles kernels, sets them apart.
+        if a.stages > 1:
+            dist.barrier()
         gradients.zero_()
         pipeline.run(forward, backward, a.accumulate)
         gradients.div_(data.size())
