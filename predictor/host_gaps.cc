@@ -104,10 +104,13 @@ HostGaps recorded_gaps(const trace::LoadedTrace& trace) {
     uint64_t from_ns = thread.seen ? thread.return_ns : first_ns;
     const uint64_t others = thread.seen ? total_calls - calls_before[event.thread] : total_calls;
     if (others >= kHandOff_calls) {
-      // The event before this one is of another thread: it is what woke this one.
-      const trace::Event& waker = trace.events[i - 1];
-      from_ns = return_of(waker);
-      gaps.after[i] = static_cast<uint32_t>(i - 1);
+      // The event before this one is of another thread: it is what woke this one, unless this one was in its own call
+      // until later.
+      const uint64_t woken_ns = return_of(trace.events[i - 1]);
+      if (!thread.seen || woken_ns > thread.return_ns) {
+        from_ns = woken_ns;
+        gaps.after[i] = static_cast<uint32_t>(i - 1);
+      }
     }
     const uint64_t passed_ns = saturating_subtract(event.time_ns, from_ns);
     gaps.gap_ns[i] = std::min(saturating_subtract(passed_ns, event.delay_ns), kLongest_ns);

@@ -63,6 +63,20 @@ TEST_CASE("a thread that slept while another worked is woken by its last call") 
   CHECK(gaps.gap_ns[1] == 100);
 }
 
+TEST_CASE("a thread that watches others does not wake one that was in a call of its own") {
+  TraceBuilder b;
+  b.own_ns = 10'000;
+  b.launch("a", 1);  // 0: thread 0, for 10 us of Maya's own time
+  b.own_ns = 0;
+  b.thread = 1;
+  for (int i = 0; i < 5; ++i) b.after(100).launch("poll", 1);  // 1 to 5, until 500
+  b.thread = 0;
+  b.after(9'550).launch("c", 1);  // 6: at 10,050, 50 after its call returned
+  const HostGaps gaps = recorded_gaps(b.load());
+  CHECK(gaps.after[6] == kNone);
+  CHECK(gaps.gap_ns[6] == 50);
+}
+
 TEST_CASE("the backward thread of a training step hands over both ways") {
   TraceBuilder b;
   add_training(&b, 3);
