@@ -208,6 +208,7 @@ op("isin", lambda x: torch.isin(x, torch.tensor([1, 3, 5], device=x.device).to(x
 # --- triangles and factories ---
 op("tril", lambda x: x.tril())
 op("triu", lambda x: x.triu(1))
+op("large mask", lambda x: torch.ones(384, 384, dtype=torch.bool, device=x.device).tril() & (torch.arange(384, device=x.device) < 300), [torch.bool])
 op("eye", lambda x: torch.eye(5, dtype=x.dtype, device=x.device))
 op("arange", lambda x: torch.arange(2, 37, 3, dtype=x.dtype, device=x.device), NUMBERS)
 op("linspace", lambda x: torch.linspace(0, 1, 7, dtype=x.dtype, device=x.device), FLOATS)

@@ -1,5 +1,6 @@
 // Values are worked out by hand; layouts are those of PyTorch 2.15's headers, sizes those found in its cubins.
 #include "launch_helpers.h"
+#include "virtual_device/values/offsets.h"
 
 using namespace maya::test;
 
@@ -341,4 +342,46 @@ TEST_CASE("true or unknown is true, false or unknown is unknown", "[effects]") {
   CHECK_FALSE(memory->known(result + 1, 1));  // false or unknown
   CHECK(memory->known(result + 2, 2));        // false or true, unknown or true
   CHECK(get<uint8_t>(*memory, result, 4) == std::vector<uint8_t>{1, 0, 1, 1});
+}
+
+TEST_CASE("masks of many elements: each as a small one of the same values, known or not", "[effects]") {
+  // Runs of every pair of true, false and unknown, over and over: by the table of a disjunction.
+  constexpr uint32_t kCount = 30'000;
+  auto memory = make_memory();
+  const Address result = allocate(*memory, kCount), a = allocate(*memory, kCount), b = allocate(*memory, kCount);
+  enum : uint32_t { kFalse, kTrue, kUnknown };
+  const auto a_of = [](uint32_t i) { return i % 3; };
+  const auto b_of = [](uint32_t i) { return i / 3 % 3; };
+  for (uint32_t i = 0; i < kCount; ++i) {
+    if (a_of(i) != kUnknown) put<uint8_t>(*memory, a + i, {static_cast<uint8_t>(a_of(i))});
+    if (b_of(i) != kUnknown) put<uint8_t>(*memory, b + i, {static_cast<uint8_t>(b_of(i))});
+  }
+  or_of_bools().launch(*memory, {value(int32_t{kCount}), value(uint8_t{0}), Parameter().add(result).add(a).add(b)});
+  uint32_t wrong = 0;
+  for (uint32_t i = 0; i < kCount; ++i) {
+    const bool is_true = a_of(i) == kTrue || b_of(i) == kTrue, is_false = a_of(i) == kFalse && b_of(i) == kFalse;
+    wrong += memory->known(result + i, 1) != (is_true || is_false);
+    wrong += get<uint8_t>(*memory, result + i, 1)[0] != (is_true ? 1 : 0);
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("walking through an offset calculator gives what it gives for each index", "[effects]") {
+  // Three tensors of 5 x 4 x 3: dense, broadcast along the middle, transposed.
+  std::vector<uint8_t> bytes(maya::device::offset_calculator_bytes(3));
+  const auto set = [&](size_t offset, uint32_t number) { std::memcpy(bytes.data() + offset, &number, 4); };
+  const uint32_t sizes[3] = {3, 4, 5}, strides[3][3] = {{8, 4, 160}, {24, 0, 40}, {96, 12, 8}};
+  set(0, 3);
+  for (uint32_t d = 0; d < 3; ++d) {
+    set(4 + 12 * d, sizes[d]);
+    for (uint32_t t = 0; t < 3; ++t) set(4 + 25 * 12 + 4 * (3 * d + t), strides[d][t]);
+  }
+  const maya::device::Offsets offsets(bytes.data(), 3);
+  REQUIRE(offsets.valid());
+  maya::device::Offsets::Walk walk(offsets);
+  for (uint64_t i = 0; i < 2 * 3 * 4 * 5; ++i, walk.next())  // twice around
+    for (uint32_t t = 0; t < 3; ++t) {
+      const uint64_t k = i % 60;
+      CHECK(walk.at(t) == k % 3 * strides[0][t] + k / 3 % 4 * strides[1][t] + k / 12 * strides[2][t]);
+    }
 }

@@ -46,6 +46,38 @@ struct Layout {
   Place input_types, output_type;
 };
 
+struct Answer {
+  bool set = false, computed = false;
+  uint8_t bytes[8];
+};
+
+// Results of a function of one or two bytes, by these bytes and by what of them is known.
+class Remembered {
+ public:
+  Remembered(uint64_t count, const ElementType* types, uint32_t tensors) : tensors_(tensors) {
+    constexpr uint64_t kWorthIt = 4096;
+    uint32_t bytes = 0;
+    bool single = true;
+    for (uint32_t i = 1; i < tensors; ++i) {
+      bytes += element_bytes(types[i]);
+      single = single && element_bytes(types[i]) == 1;
+    }
+    if (count >= kWorthIt && single && bytes >= 1 && bytes <= 2) answers_.resize(size_t{1} << (9 * bytes));
+  }
+  // nullptr: not remembered.
+  Answer* find(const Operand* inputs, const uint64_t* where) {
+    if (answers_.empty()) return nullptr;
+    size_t key = 0;
+    for (uint32_t i = 1; i < tensors_; ++i)
+      key = key << 9 | size_t{*inputs[i].at(where[i])} << 1 | (inputs[i].known(where[i], 1) ? 1 : 0);
+    return &answers_[key];
+  }
+
+ private:
+  uint32_t tensors_;
+  std::vector<Answer> answers_;
+};
+
 class ElementwiseEffect : public Effect {
  public:
   ElementwiseEffect(const Layout& layout, std::optional<Functor> functor, uint32_t output_bytes)
@@ -141,28 +173,52 @@ class ElementwiseEffect : public Effect {
     const uint64_t output = element_bytes(types[0]);
     std::vector<uint8_t> results(count * output);
     std::vector<bool> known_results(all_known ? 0 : count);
-    for (uint64_t k = 0; k < count; ++k) {
+    const auto evaluate = [&](const uint64_t* where, uint8_t* to) {
       Number values[kMaximumInputs], result;
       bool known[kMaximumInputs] = {};
       for (uint32_t i = 1; i < layout_.tensors; ++i) {
-        const uint64_t bytes = element_bytes(types[i]), where = offsets ? offsets->at(k, i) : k * bytes;
-        known[i - 1] = inputs[i].known(where, bytes);
-        values[i - 1] = load_number(inputs[i].at(where), types[i]);
+        known[i - 1] = inputs[i].known(where[i], element_bytes(types[i]));
+        values[i - 1] = load_number(inputs[i].at(where[i]), types[i]);
         const ElementType wanted = functor_->input_types[i - 1];
         if (types[i] != wanted) values[i - 1] = convert_number(values[i - 1], wanted);
       }
       const bool computed = apply_functor_partly(*functor_, object, values, known, &result);
+      store_number(convert_number(result, functor_->result_type), types[0], to);
+      return computed;
+    };
+    std::optional<Offsets::Walk> walk;
+    if (offsets) walk.emplace(*offsets);
+    // Masks of many elements take few values: what was found for the same bytes holds.
+    Remembered remembered(count, types, layout_.tensors);
+    for (uint64_t k = 0; k < count; ++k) {
+      uint64_t where[kMaximumTensors];
+      for (uint32_t i = 1; i < layout_.tensors; ++i) where[i] = walk ? walk->at(i) : k * element_bytes(types[i]);
+      if (walk) walk->next();
+      uint8_t* to = results.data() + k * output;
+      bool computed = false;
+      if (Answer* answer = remembered.find(inputs, where); answer == nullptr) {
+        computed = evaluate(where, to);
+      } else {
+        if (!answer->set) {
+          answer->set = true;
+          answer->computed = evaluate(where, answer->bytes);
+        }
+        computed = answer->computed;
+        std::memcpy(to, answer->bytes, output);
+      }
       if (all_known && !computed) return false;
       if (!all_known) known_results[k] = computed;
-      store_number(convert_number(result, functor_->result_type), types[0], results.data() + k * output);
     }
     if (!all_known && std::find(known_results.begin(), known_results.end(), true) == known_results.end()) return false;
     if (all_known && (!offsets || offsets->dense(0, output))) {
       if (write_result(memory, data[0], results.data(), results.size()) != MemoryStatus::kOk) return false;
     } else {
       if (!all_known) forget_output(launch, memory, static_cast<int32_t>(count), 0, data[0]);
+      std::optional<Offsets::Walk> places;
+      if (offsets) places.emplace(*offsets);
       for (uint64_t k = 0; k < count; ++k) {
-        const uint64_t place = offsets ? offsets->at(k, 0) : k * output;
+        const uint64_t place = places ? places->at(0) : k * output;
+        if (places) places->next();
         if ((all_known || known_results[k]) &&
             write_result(memory, data[0] + place, results.data() + k * output, output) != MemoryStatus::kOk)
           return false;

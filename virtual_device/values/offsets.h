@@ -44,6 +44,29 @@ class Offsets {
     return offset;
   }
 
+  // at() of one index after another.
+  class Walk {
+   public:
+    explicit Walk(const Offsets& offsets)
+        : offsets_(offsets), index_(offsets.sizes_.size(), 0), at_(offsets.tensors_, 0) {}
+    uint64_t at(uint32_t tensor) const { return at_[tensor]; }
+    void next() {
+      for (size_t d = 0; d < index_.size(); ++d) {
+        const uint32_t* strides = offsets_.strides_.data() + d * offsets_.tensors_;
+        const bool wraps = ++index_[d] == offsets_.sizes_[d];
+        const uint64_t back = wraps ? uint64_t{offsets_.sizes_[d] - 1} : 0;
+        for (size_t t = 0; t < at_.size(); ++t) at_[t] = wraps ? at_[t] - back * strides[t] : at_[t] + strides[t];
+        if (!wraps) return;
+        index_[d] = 0;
+      }
+    }
+
+   private:
+    const Offsets& offsets_;
+    std::vector<uint32_t> index_;
+    std::vector<uint64_t> at_;
+  };
+
   // As at(), for strides that are signed.
   int64_t signed_at(uint64_t index, uint32_t tensor) const {
     int64_t offset = 0;

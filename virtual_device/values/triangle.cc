@@ -11,8 +11,12 @@ namespace {
 
 class TriangleEffect : public ComputedEffect {
  public:
-  TriangleEffect(uint32_t element, uint32_t index, bool upper, std::unique_ptr<Effect> otherwise)
-      : ComputedEffect(std::move(otherwise)), element_(element), index_(index), upper_(upper) {}
+  TriangleEffect(ElementType type, uint32_t index, bool upper, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)),
+        floating_(is_floating(type)),
+        element_(element_bytes(type)),
+        index_(index),
+        upper_(upper) {}
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
@@ -22,9 +26,9 @@ class TriangleEffect : public ComputedEffect {
         !memory.in_device_range(result.data()) || !result.valid() || !source.valid() || result.dims() < 2 ||
         result.dims() != source.dims())
       return false;
-    const uint64_t most = kMaximumComputed_bytes / element_;
-    const uint64_t count = result.elements(most);
-    if (count == 0 || count > most) return false;
+    const uint64_t most = floating_ ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
+    const uint64_t count = result.elements(most / element_);
+    if (count == 0 || count > most / element_) return false;
     uint64_t from_end = 0, to_end = 0;
     for (int32_t d = 0; d < result.dims(); ++d) {
       if (source.size(d) != result.size(d) || source.stride(d) < 0 || result.stride(d) < 0) return false;
@@ -32,7 +36,7 @@ class TriangleEffect : public ComputedEffect {
       to_end += static_cast<uint64_t>(result.size(d) - 1) * static_cast<uint64_t>(result.stride(d));
     }
     std::vector<uint8_t> bytes;
-    if (!read_known(memory, source.data(), (from_end + 1) * element_, &bytes)) return false;
+    if (!read_known(memory, source.data(), (from_end + 1) * element_, &bytes, most)) return false;
     const bool dense = to_end + 1 == count;
     std::vector<uint8_t> results(dense ? count * element_ : element_);
     const auto columns = static_cast<uint64_t>(result.size(result.dims() - 1)),
@@ -54,6 +58,7 @@ class TriangleEffect : public ComputedEffect {
   }
 
  private:
+  bool floating_;
   uint32_t element_, index_;
   bool upper_;
 };
@@ -65,13 +70,14 @@ std::unique_ptr<Effect> make_triangle_effect(const KernelInfo& kernel, const Ker
   const auto& arguments = name.template_arguments;
   if (name.function != "at::native::triu_tril_kernel" || arguments.size() != 5 || kernel.parameters.size() != 5)
     return nullptr;
-  const uint32_t element = element_bytes(element_type(arguments[0]));
+  const ElementType type = element_type(arguments[0]);
+  const uint32_t element = element_bytes(type);
   const uint32_t index = element_bytes(element_type(arguments[1]));
   const uint32_t info = TensorInfoView::bytes(index);
   if (element == 0 || info == 0 || kernel.parameters[0].size != info || kernel.parameters[1].size != info ||
       kernel.parameters[2].size != 8 || kernel.parameters[3].size != 8)
     return nullptr;
-  return std::make_unique<TriangleEffect>(element, index, arguments[2] == "true",
+  return std::make_unique<TriangleEffect>(type, index, arguments[2] == "true",
                                           make_pointer_effect(kernel, name, scalars));
 }
 
