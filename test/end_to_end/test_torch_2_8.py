@@ -1,4 +1,6 @@
 """A PyTorch wheel built with CUDA 12 (2.8.0, CUDA 12.8), without NVIDIA's libraries. Other versions: test/torch_versions."""
+import json
+import pathlib
 import re
 import unittest
 
@@ -53,6 +55,14 @@ class Torch28(EndToEnd):
         self.assertEqual(run.status, 0, run.explain())
         self.assertIn("fsdp ok, 2 ranks", run.out, run.explain())
         self.assertEqual(len(run.traces), 2)
+
+    def test_values(self):
+        """Known values go through the kernels of CUDA 12, which have other names and layouts, as through those of 2.15 (test_values.py)."""
+        run = self.run_command([python(ENVIRONMENT), pathlib.Path(__file__).with_name("values_program.py")], timeout=300)
+        self.assertEqual(run.status, 0, run.explain())
+        report = json.loads(run.out)
+        self.assertEqual({name: entry["places"] for name, entry in report.items() if entry["wrong"] or entry["unknown"]}, {})
+        self.assertGreater(sum(entry["right"] for entry in report.values()), 10000)
 
     def script(self, text, *args, options=()):
         path = self.scratch / "program.py"

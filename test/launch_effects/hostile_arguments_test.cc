@@ -2,6 +2,7 @@
 // padding, and a kernel of another version may lay out its parameters otherwise at the same sizes.
 #include <random>
 
+#include "cuda_12_kernels.h"
 #include "launch_helpers.h"
 #include "torch_kernels.h"
 
@@ -68,7 +69,9 @@ TEST_CASE("arguments of any content are harmless", "[effects]") {
   std::vector<Address> addresses;
   for (int i = 0; i < 4; ++i) addresses.push_back(allocate(*memory, 4096));
   uint32_t seed = 1;
-  for (const TorchKernel& kernel : torch_kernels()) {
+  std::vector<TorchKernel> kernels = torch_kernels();
+  for (const TorchKernel& kernel : cuda_12_kernels()) kernels.push_back(kernel);
+  for (const TorchKernel& kernel : kernels) {
     INFO(kernel.name);
     HostileArguments arguments(kernel, addresses, seed++);
     const TestKernel launched(kernel.name, arguments.layout());

@@ -80,6 +80,15 @@ inline bool has_sizes(const KernelInfo& kernel, std::initializer_list<uint32_t> 
   return true;
 }
 
+// The same, but the last parameter may be missing: kernels of older libraries do not have it yet.
+inline bool has_sizes_but_last(const KernelInfo& kernel, std::initializer_list<uint32_t> sizes) {
+  const size_t count = kernel.parameters.size();
+  if (count != sizes.size() && count + 1 != sizes.size()) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (kernel.parameters[i].size != sizes.begin()[i]) return false;
+  return true;
+}
+
 // Reads a range of which every byte is known into *out. False otherwise, and for more than `most` bytes.
 inline bool read_known(const Memory& memory, Address address, uint64_t bytes, std::vector<uint8_t>* out,
                        uint64_t most = kMaximumComputed_bytes) {
@@ -153,6 +162,8 @@ std::unique_ptr<Effect> make_router_effect(const KernelInfo& kernel, const Kerne
                                            std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const KernelName& name,
                                                std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_index_add_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_triangle_effect(const KernelInfo& kernel, const KernelName& name,
                                              std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_histogram_effect(const KernelInfo& kernel, const KernelName& name,

@@ -43,6 +43,8 @@ struct Lambda {
 
 constexpr Lambda kLambdas[] = {
     {"direct_copy_kernel_cuda", 1, Operation::kCopy},
+    {"float16_copy_kernel_cuda", 1, Operation::kCopy},  // of float, as the next one
+    {"bfloat16_copy_kernel_cuda", 1, Operation::kCopy},
     {"neg_kernel_cuda", 1, Operation::kNegate},
     {"reciprocal_kernel_cuda", 1, Operation::kReciprocal},
     {"sqrt_kernel_cuda", 1, Operation::kSquareRoot},
@@ -230,6 +232,8 @@ std::optional<Functor> parse_lambda_functor(std::string_view text) {
       made.input_types[0] = type = movable(type);
     }
     made.result_type = known.gives_bool ? ElementType::kBool : type;
+    if (function == "float16_copy_kernel_cuda") made.result_type = ElementType::kFloat16;
+    if (function == "bfloat16_copy_kernel_cuda") made.result_type = ElementType::kBfloat16;
     made.compute_type = known.in_element_type ? type : operation_type(type);
     place_captures(known.captures, type, &made);
     return made;

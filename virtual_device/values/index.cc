@@ -2,10 +2,12 @@
 // T* data), of which arange and linspace of floating types are computed (public source
 // ATen/native/cuda/RangeFactories.cu). The lambda of arange captures start and step in the accumulation type (long for
 // integers, double for double, float for the other floating types), that of linspace start and end in the output type,
-// i64 steps, step in the accumulation type, i64 halfway; both end in a host pointer. The output type is not in the
+// i64 steps, step in the accumulation type (up to PyTorch 2.10 in the output type, so that 16-bit floats are rounded
+// after each operation), i64 halfway; both end in a host pointer. The output type is not in the
 // name; PyTorch's dispatch numbers its lambdas: for arange 1 to 5 are unsigned char, signed char, int, long, short,
 // then double, float, Half, BFloat16; for linspace 1 and 2 are double and float, 5 and 6 Half and BFloat16.
 #include <algorithm>
+#include <cmath>
 
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/functor.h"
@@ -84,12 +86,18 @@ class IndexEffect : public Effect {
   // From both ends, so that the last element is exact.
   Number linspace(const uint8_t* lambda, int64_t i) const {
     const LinspaceLayout layout(element_bytes(type_));
-    const double start = load_number(lambda, type_).real, end = load_number(lambda + layout.end, type_).real,
-                 step = load_number(lambda + layout.step, operation_type(type_)).real;
+    const double start = load_number(lambda, type_).real, end = load_number(lambda + layout.end, type_).real;
     const int64_t steps = load_number(lambda + layout.steps, ElementType::kInt64).integer,
                   halfway = load_number(lambda + layout.halfway, ElementType::kInt64).integer;
     const auto distance = static_cast<double>(i < halfway ? i : steps - i - 1);
-    const double offset = convert_number(Number::of(step * distance), operation_type(type_)).real;
+    // Both leave the same room for the step: it is of the type that leads from start to end.
+    ElementType type = operation_type(type_);
+    const double wanted = (end - start) / static_cast<double>(steps - 1);
+    const auto error = [&](ElementType of) { return std::fabs(load_number(lambda + layout.step, of).real - wanted); };
+    if (!(error(type) <= error(type_))) type = type_;
+    const double step = load_number(lambda + layout.step, type).real,
+                 rounded = convert_number(Number::of(distance), type).real,
+                 offset = convert_number(Number::of(step * rounded), type).real;
     return Number::of(i < halfway ? start + offset : end - offset);
   }
 

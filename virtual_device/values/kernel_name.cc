@@ -98,6 +98,12 @@ KernelName parse_kernel_name(const std::string& mangled) {
   return name;
 }
 
+std::string_view cub_kernel(std::string_view function) {
+  constexpr std::string_view kCub = "at_cuda_detail::cub::";
+  if (!function.starts_with(kCub)) return {};
+  return function.substr(function.rfind("::") + 2);
+}
+
 bool is_pointer_to_const(std::string_view type) { return without_restrict(type).ends_with(" const*"); }
 
 std::string_view pointed_type(std::string_view type) {

@@ -16,6 +16,10 @@ struct KernelName {
 // Demangles and splits. A name that is not a mangled one comes back as the function alone.
 KernelName parse_kernel_name(const std::string& mangled);
 
+// "DeviceScanKernel" of CUB's "at_cuda_detail::cub::detail::scan::DeviceScanKernel", as CUDA 13 has it, and of
+// "at_cuda_detail::cub::DeviceScanKernel", as CUDA 12 has it. Empty: no kernel of PyTorch's CUB.
+std::string_view cub_kernel(std::string_view function);
+
 // Of a parameter's type: "float const*" points to what its kernel only reads, "float*" to what it may write.
 bool is_pointer_to_const(std::string_view type);
 // The type that a pointer points to, without const; empty when it is no pointer.

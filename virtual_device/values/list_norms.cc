@@ -5,6 +5,10 @@
 //   those of tensor t of the whole list from first[t] on; kinds 1, 2, 3: sums of magnitudes, of squares, largest
 //   magnitude lpnorm_cleanup<T, kind, R, true, P>(const P* parts, void* results[3200], const long* first, int first
 //   tensor) and lpmax_cleanup<T>: block b combines the parts of one tensor
+//
+// Wheels built with CUDA 12 have room for as many parts a tensor as the largest has blocks: they pass that number, an
+// int, in place of `first`, lpnorm_cleanup<T, kind, R, P> has void* results[400] and no first tensor, and kinds start
+// from 0.
 #include <algorithm>
 #include <cmath>
 
@@ -17,10 +21,17 @@ namespace {
 
 enum class Kind : uint8_t { kNone, kSum, kSquares, kLargest, kMaximum };
 
-constexpr uint32_t kTensors = 770, kBlocks = 2240, kResults = 3200;
-constexpr uint32_t kSizesOffset = 8 * kTensors, kBlockOffset = 16 * kTensors;
-constexpr uint32_t kStartOffset = kBlockOffset + 2 * kBlocks + 4 * kBlocks;
-constexpr uint32_t kMetadata_bytes = (kStartOffset + 4 + 7) / 8 * 8;
+// Offsets in the metadata, which tensor_lists.cc describes, and what fits.
+struct Layout {
+  uint32_t tensors, blocks, block_index_bytes, results;
+  constexpr uint32_t sizes() const { return 8 * tensors; }
+  constexpr uint32_t block_to_tensor() const { return 16 * tensors; }
+  constexpr uint32_t block_to_chunk() const { return block_to_tensor() + block_index_bytes * blocks; }
+  constexpr uint32_t start() const { return block_to_chunk() + 4 * blocks; }
+  constexpr uint32_t bytes() const { return (start() + 4 + 7) / 8 * 8; }
+};
+constexpr Layout kLayout = {770, 2240, 2, 3200};
+constexpr Layout kCuda12 = {110, 320, 1, 400};
 
 bool read_number(const Memory& memory, Address address, ElementType type, Number* value) {
   std::vector<uint8_t> bytes;
@@ -37,20 +48,23 @@ double combine(Kind kind, double sum, double next, bool is_first) {
 
 class PartsEffect : public Effect {
  public:
-  PartsEffect(Kind kind, ElementType type, ElementType part) : kind_(kind), type_(type), part_(part) {}
+  PartsEffect(const Layout& layout, Kind kind, ElementType type, ElementType part)
+      : layout_(layout), kind_(kind), type_(type), part_(part) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
-    const auto parts = argument<Address>(launch, 2), first = argument<Address>(launch, 3);
+    const auto parts = argument<Address>(launch, 2);
     if (!memory.in_device_range(parts) || !memory.maybe_known(parts)) return;
-    const uint32_t blocks = std::clamp<uint32_t>(launch.grid[0], 1, kBlocks);
-    const auto start = static_cast<uint32_t>(std::max(argument<int32_t>(launch, 0, kStartOffset), 0));
+    const uint32_t blocks = std::clamp<uint32_t>(launch.grid[0], 1, layout_.blocks);
+    const auto start = static_cast<uint32_t>(std::max(argument<int32_t>(launch, 0, layout_.start()), 0));
     const uint64_t width = element_bytes(part_);
     for (uint32_t b = 0; b < blocks; ++b) {
-      const auto tensor = argument<uint16_t>(launch, 0, kBlockOffset + 2 * b);
-      const auto chunk = argument<int32_t>(launch, 0, kBlockOffset + 2 * kBlocks + 4 * b);
+      const uint32_t place = layout_.block_to_tensor() + layout_.block_index_bytes * b;
+      const uint32_t tensor =
+          layout_.block_index_bytes == 1 ? argument<uint8_t>(launch, 0, place) : argument<uint16_t>(launch, 0, place);
+      const auto chunk = argument<int32_t>(launch, 0, layout_.block_to_chunk() + 4 * b);
       Number base;
-      if (tensor >= kTensors || chunk < 0 ||
-          !read_number(memory, first + 8 * (start + tensor), ElementType::kInt64, &base) || base.integer < 0) {
+      if (tensor >= layout_.tensors || chunk < 0 || !first_part(launch, memory, start + tensor, &base) ||
+          base.integer < 0) {
         forget(memory, parts, memory.bytes_to_end(parts));
         return;
       }
@@ -61,9 +75,17 @@ class PartsEffect : public Effect {
   }
 
  private:
+  // Of a tensor of the whole list.
+  bool first_part(const Launch& launch, const Memory& memory, uint64_t tensor, Number* first) const {
+    if (launch.kernel->parameters[3].size == 8)
+      return read_number(memory, argument<Address>(launch, 3) + 8 * tensor, ElementType::kInt64, first);
+    *first = Number::of(static_cast<int64_t>(tensor) * argument<int32_t>(launch, 3));
+    return true;
+  }
+
   bool compute(const Launch& launch, Memory& memory, uint32_t tensor, Address part) const {
     const auto address = argument<Address>(launch, 0, 8 * tensor);
-    const auto count = argument<uint64_t>(launch, 0, kSizesOffset + 8 * tensor);
+    const auto count = argument<uint64_t>(launch, 0, layout_.sizes() + 8 * tensor);
     const uint64_t element = element_bytes(type_);
     std::vector<uint8_t> bytes;
     // A tensor that is small enough is one block's.
@@ -86,16 +108,18 @@ class PartsEffect : public Effect {
     return true;
   }
 
+  const Layout& layout_;
   Kind kind_;
   ElementType type_, part_;
 };
 
 class CombinePartsEffect : public Effect {
  public:
-  CombinePartsEffect(Kind kind, ElementType part, ElementType result) : kind_(kind), part_(part), result_(result) {}
+  CombinePartsEffect(const Layout& layout, Kind kind, ElementType part, ElementType result)
+      : layout_(layout), kind_(kind), part_(part), result_(result) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
-    const uint32_t tensors = std::min(launch.grid[0], kResults);
+    const uint32_t tensors = std::min(launch.grid[0], layout_.results);
     for (uint32_t t = 0; t < tensors; ++t) {
       const auto result = argument<Address>(launch, 1, 8 * t);
       if (!memory.in_device_range(result)) continue;
@@ -104,17 +128,28 @@ class CombinePartsEffect : public Effect {
   }
 
  private:
-  bool compute(const Launch& launch, Memory& memory, uint32_t tensor, Address result) const {
-    const auto parts = argument<Address>(launch, 0), first = argument<Address>(launch, 2);
+  // Of the tensor of block `tensor`: its first part, and the one behind its last.
+  static bool find_parts(const Launch& launch, const Memory& memory, uint32_t tensor, Number* begin, Number* end) {
+    if (launch.kernel->parameters[2].size == 4) {
+      const int64_t most = argument<int32_t>(launch, 2);
+      *begin = Number::of(most * tensor);
+      *end = Number::of(most * (int64_t{tensor} + 1));
+      return true;
+    }
     const auto start = argument<int32_t>(launch, 3);
-    if (start < 0 || !memory.in_device_range(parts) || !memory.maybe_known(parts)) return false;
-    const Address entry = first + 8 * (static_cast<uint64_t>(start) + tensor);
+    if (start < 0) return false;
+    const Address entry = argument<Address>(launch, 2) + 8 * (static_cast<uint64_t>(start) + tensor);
+    return read_number(memory, entry, ElementType::kInt64, begin) &&
+           read_number(memory, entry + 8, ElementType::kInt64, end);
+  }
+
+  bool compute(const Launch& launch, Memory& memory, uint32_t tensor, Address result) const {
+    const auto parts = argument<Address>(launch, 0);
+    if (!memory.in_device_range(parts) || !memory.maybe_known(parts)) return false;
     const uint64_t width = element_bytes(part_);
     Number begin, end;
     std::vector<uint8_t> bytes;
-    if (!read_number(memory, entry, ElementType::kInt64, &begin) ||
-        !read_number(memory, entry + 8, ElementType::kInt64, &end) || begin.integer < 0 ||
-        end.integer <= begin.integer ||
+    if (!find_parts(launch, memory, tensor, &begin, &end) || begin.integer < 0 || end.integer <= begin.integer ||
         end.integer - begin.integer > static_cast<int64_t>(kMaximumComputed_bytes / width) ||
         !read_known(memory, parts + static_cast<uint64_t>(begin.integer) * width,
                     static_cast<uint64_t>(end.integer - begin.integer) * width, &bytes))
@@ -130,15 +165,17 @@ class CombinePartsEffect : public Effect {
     return true;
   }
 
+  const Layout& layout_;
   Kind kind_;
   ElementType part_, result_;
 };
 
-Kind kind_of(std::string_view argument) {
-  if (argument.ends_with(")1")) return Kind::kSum;
-  if (argument.ends_with(")2")) return Kind::kSquares;
-  if (argument.ends_with(")3")) return Kind::kLargest;
-  return Kind::kNone;
+// "(at::native::NormType)2", the first kind being `first`.
+Kind kind_of(std::string_view argument, char first) {
+  const size_t at = argument.rfind(')');
+  if (at == std::string_view::npos || at + 2 != argument.size()) return Kind::kNone;
+  const int kind = argument.back() - first;
+  return kind == 0 ? Kind::kSum : kind == 1 ? Kind::kSquares : kind == 2 ? Kind::kLargest : Kind::kNone;
 }
 
 ElementType pointed_to(std::string_view type) {
@@ -162,26 +199,28 @@ std::unique_ptr<Effect> make_list_norm_effect(const KernelInfo& kernel, const Ke
     return true;
   };
   std::unique_ptr<Effect> made;
+  const bool cuda_12 = sizes_are({kCuda12.bytes(), 1, 8, 4}) || sizes_are({8, 8 * kCuda12.results, 4});
+  const Layout& layout = cuda_12 ? kCuda12 : kLayout;
+  const char first_kind = cuda_12 ? '0' : '1';
+  const bool cleans_up = cuda_12 ? kernel.parameters.size() == 3 : sizes_are({8, 8 * kLayout.results, 8, 4});
   if (name.function == "at::native::(anonymous namespace)::multi_tensor_apply_kernel" && arguments.size() == 4 &&
-      arguments[0].ends_with("::TensorListMetadata<1>") && sizes_are({kMetadata_bytes, 1, 8, 8})) {
+      arguments[0].ends_with("::TensorListMetadata<1>") && (cuda_12 || sizes_are({kLayout.bytes(), 1, 8, 8}))) {
     const std::string_view functor = arguments[1];
     const auto types = template_arguments(functor);
     const ElementType part = pointed_to(arguments[2]);
     if (types.empty() || !is_real(element_type(types[0])) || !is_real(part)) return nullptr;
     Kind kind = Kind::kNone;
-    if (functor.starts_with("at::native::LpNormFunctor<") && types.size() > 1) kind = kind_of(types[1]);
+    if (functor.starts_with("at::native::LpNormFunctor<") && types.size() > 1) kind = kind_of(types[1], first_kind);
     if (functor.starts_with("at::native::LpMaxFunctor<")) kind = Kind::kMaximum;
-    if (kind != Kind::kNone) made = std::make_unique<PartsEffect>(kind, element_type(types[0]), part);
-  } else if (name.function == "at::native::lpnorm_cleanup" && arguments.size() == 5 &&
-             sizes_are({8, 8 * kResults, 8, 4})) {
-    const ElementType result = element_type(arguments[2]), part = element_type(arguments[4]);
-    const Kind kind = kind_of(arguments[1]);
-    if (kind != Kind::kNone && arguments[3] == "true" && is_real(result) && is_real(part))
-      made = std::make_unique<CombinePartsEffect>(kind, part, result);
-  } else if (name.function == "at::native::lpmax_cleanup" && arguments.size() == 1 &&
-             sizes_are({8, 8 * kResults, 8, 4})) {
+    if (kind != Kind::kNone) made = std::make_unique<PartsEffect>(layout, kind, element_type(types[0]), part);
+  } else if (name.function == "at::native::lpnorm_cleanup" && arguments.size() == (cuda_12 ? 4 : 5) && cleans_up) {
+    const ElementType result = element_type(arguments[2]), part = element_type(arguments.back());
+    const Kind kind = kind_of(arguments[1], first_kind);
+    if (kind != Kind::kNone && (cuda_12 || arguments[3] == "true") && is_real(result) && is_real(part))
+      made = std::make_unique<CombinePartsEffect>(layout, kind, part, result);
+  } else if (name.function == "at::native::lpmax_cleanup" && arguments.size() == 1 && cleans_up) {
     const ElementType type = element_type(arguments[0]);
-    if (is_real(type)) made = std::make_unique<CombinePartsEffect>(Kind::kMaximum, type, type);
+    if (is_real(type)) made = std::make_unique<CombinePartsEffect>(layout, Kind::kMaximum, type, type);
   }
   if (made != nullptr) make_pointer_effect(kernel, name, scalars);
   return made;

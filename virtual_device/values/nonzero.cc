@@ -11,7 +11,12 @@
 //   16 bytes at most for each tile and 32 more at the addresses of the state; selected = 0
 //   DeviceSelectSweepKernel<policy, counting_iterator<long>, transform_iterator<NonZeroOp<T>, const T*>, long*, int*,
 //   ...>(i64 first, {const T*, op}, long* result, int* selected, state, 1, 1, int count, int tiles, context, storage)
-//   write_indices<long>(long* result, long sizes[25], int dimensions, long count, long* total, long fill)
+//   write_indices<I>(long* result, I sizes[25], int dimensions, I count, long* total, long fill), I being long; PyTorch
+//   2.4 has int, and neither total nor fill
+//
+// In CUDA 12 the kernels stand right in cub::, iterators are called TransformInputIterator<bool, NonZeroOp<T>, ...>,
+// CountingInputIterator; the last sweep has no context. Up to CUDA 12.4 there is no identity, in
+// CUDA 12.1 counts have 32 bits.
 #include <algorithm>
 
 #include "virtual_device/values/effect.h"
@@ -23,13 +28,23 @@ namespace {
 
 constexpr std::string_view kNonZero = "NonZeroOp<";
 
-// The T of a "...transform_iterator<...::NonZeroOp<T>, T const*, ...>"; kNone when it is something else.
-ElementType tested_type(std::string_view iterator) {
+// The elements that an iterator tests.
+struct Tested {
+  ElementType type = ElementType::kNone;  // kNone: another iterator
+  uint32_t address = 0;                   // where their address stands in the iterator
+};
+
+// "...transform_iterator<...::NonZeroOp<T>, T const*, ...>", which begins with the address, or
+// "...TransformInputIterator<bool, ...::NonZeroOp<T>, T const*, ...>", which ends in it.
+Tested tested(std::string_view iterator) {
   const auto arguments = template_arguments(iterator);
-  if (!template_base(iterator).ends_with("::transform_iterator") || arguments.size() < 2) return ElementType::kNone;
-  if (arguments[0].find(kNonZero) == std::string_view::npos) return ElementType::kNone;
-  const auto type = template_arguments(arguments[0]);
-  return type.size() == 1 ? element_type(type[0]) : ElementType::kNone;
+  const bool older = template_base(iterator).ends_with("::TransformInputIterator");
+  const size_t function = older ? 1 : 0;
+  if (!older && !template_base(iterator).ends_with("::transform_iterator")) return {};
+  if (arguments.size() < function + 2 || arguments[function].find(kNonZero) == std::string_view::npos) return {};
+  const auto type = template_arguments(arguments[function]);
+  if (type.size() != 1 || !is_computable(element_type(type[0]))) return {};
+  return {element_type(type[0]), older ? 8u : 0u};
 }
 
 bool has_sizes(const KernelInfo& kernel, size_t count, std::initializer_list<uint32_t> first) {
@@ -53,11 +68,13 @@ bool read_elements(const Memory& memory, Address address, uint64_t count, Elemen
 // The whole goes to the first of the results, one a block.
 class CountEffect : public Effect {
  public:
-  explicit CountEffect(ElementType type) : type_(type) {}
+  // count_bytes: of the number of elements, an argument.
+  CountEffect(const Tested& elements, uint32_t count_bytes)
+      : type_(elements.type), address_(elements.address), count_bytes_(count_bytes) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
-    const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
-    const auto count = argument<uint64_t>(launch, 2);
+    const auto source = argument<Address>(launch, 0, address_), result = argument<Address>(launch, 1);
+    const uint64_t count = count_bytes_ == 8 ? argument<uint64_t>(launch, 2) : argument<uint32_t>(launch, 2);
     const uint64_t blocks = std::max(launch.grid[0], 1u);
     std::vector<uint8_t> bytes;
     if (!memory.in_device_range(result)) return;
@@ -72,6 +89,7 @@ class CountEffect : public Effect {
 
  private:
   ElementType type_;
+  uint32_t address_, count_bytes_;
 };
 
 class SumPartsEffect : public Effect {
@@ -113,15 +131,16 @@ class TileStateEffect : public Effect {
 
 class ListEffect : public Effect {
  public:
-  explicit ListEffect(ElementType type) : type_(type) {}
+  // has_context: the argument that says whether this launch begins and ends the list; without it, it does.
+  ListEffect(const Tested& elements, bool has_context)
+      : type_(elements.type), address_(elements.address), has_context_(has_context) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const auto first = argument<int64_t>(launch, 0);
-    const auto source = argument<Address>(launch, 1), result = argument<Address>(launch, 2),
+    const auto source = argument<Address>(launch, 1, address_), result = argument<Address>(launch, 2),
                selected = argument<Address>(launch, 3);
     const auto count = static_cast<uint64_t>(std::max(argument<int32_t>(launch, 7), 0));
-    // A context that begins and ends with this launch.
-    const bool whole = argument<uint8_t>(launch, 9) == 1 && argument<uint8_t>(launch, 9, 1) == 1;
+    const bool whole = !has_context_ || (argument<uint8_t>(launch, 9) == 1 && argument<uint8_t>(launch, 9, 1) == 1);
     std::vector<uint8_t> bytes;
     if (!whole || !read_elements(memory, source, count, type_, &bytes)) {
       forget(memory, selected, 4);
@@ -142,12 +161,16 @@ class ListEffect : public Effect {
 
  private:
   ElementType type_;
+  uint32_t address_;
+  bool has_context_;
 };
 
 // From linear indices to those of each dimension, in place: row d of `count` holds dimension d.
 class WriteIndicesEffect : public ComputedEffect {
  public:
-  explicit WriteIndicesEffect(std::unique_ptr<Effect> otherwise) : ComputedEffect(std::move(otherwise)) {}
+  // index: of sizes and count.
+  WriteIndicesEffect(ElementType index, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), index_(index) {}
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
@@ -155,8 +178,9 @@ class WriteIndicesEffect : public ComputedEffect {
     const auto data = argument<Address>(launch, 0);
     if (!memory.in_device_range(data) || !memory.maybe_known(data)) return memory.in_device_range(data);
     const auto dimensions = argument<int32_t>(launch, 2);
-    const auto count = argument<int64_t>(launch, 3);
-    if (argument<Address>(launch, 4) != 0 || dimensions < 1 || dimensions > kMostDimensions || count <= 0 ||
+    const int64_t count = load_number(argument_bytes(launch, 3), index_).integer;
+    const bool has_total = launch.kernel->parameters.size() > 4 && argument<Address>(launch, 4) != 0;
+    if (has_total || dimensions < 1 || dimensions > kMostDimensions || count <= 0 ||
         count > static_cast<int64_t>(kMaximumIntegers_bytes / 8) / dimensions)
       return false;
     std::vector<uint8_t> bytes;
@@ -170,7 +194,8 @@ class WriteIndicesEffect : public ComputedEffect {
       int64_t index;
       std::memcpy(&index, bytes.data() + 8 * i, sizeof(index));
       for (int32_t d = dimensions - 1; d >= 0; --d) {
-        const auto size = argument<int64_t>(launch, 1, 8 * static_cast<uint32_t>(d));
+        const int64_t size =
+            load_number(argument_bytes(launch, 1, element_bytes(index_) * static_cast<uint32_t>(d)), index_).integer;
         if (size <= 0) return false;
         results[static_cast<uint64_t>(d) * elements + i] = index % size;
         index /= size;
@@ -180,23 +205,28 @@ class WriteIndicesEffect : public ComputedEffect {
     count_computed();
     return true;
   }
+
+ private:
+  ElementType index_;
 };
 
 }  // namespace
 
 std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars) {
-  constexpr std::string_view kCub = "at_cuda_detail::cub::detail::";
   const auto& arguments = name.template_arguments;
   std::string_view function = name.function;
   std::unique_ptr<Effect> made;
-  if (function == "at::native::(anonymous namespace)::write_indices" && arguments.size() == 1 &&
-      arguments[0] == "long" && has_sizes(kernel, 6, {8, 200, 4, 8, 8, 8}))
-    return std::make_unique<WriteIndicesEffect>(make_pointer_effect(kernel, name, scalars));
-  if (!function.starts_with(kCub)) return nullptr;
-  function.remove_prefix(kCub.size());
-  if (function == "scan::DeviceScanInitKernel" || function == "scan::DeviceCompactInitKernel") {
-    const bool counts = function == "scan::DeviceCompactInitKernel";
+  if (function == "at::native::(anonymous namespace)::write_indices" && arguments.size() == 1) {
+    if (arguments[0] == "long" && has_sizes(kernel, 6, {8, 200, 4, 8, 8, 8}))
+      return std::make_unique<WriteIndicesEffect>(ElementType::kInt64, make_pointer_effect(kernel, name, scalars));
+    if (arguments[0] == "int" && has_sizes(kernel, 4, {8, 100, 4, 4}))
+      return std::make_unique<WriteIndicesEffect>(ElementType::kInt32, make_pointer_effect(kernel, name, scalars));
+  }
+  function = cub_kernel(function);
+  if (function.empty()) return nullptr;
+  if (function == "DeviceScanInitKernel" || function == "DeviceCompactInitKernel") {
+    const bool counts = function == "DeviceCompactInitKernel";
     const uint32_t state = kernel.parameters.empty() ? 0 : kernel.parameters[0].size;
     const uint32_t count = !counts || arguments.size() != 2 ? 0
                            : arguments[1] == "int*"         ? 4
@@ -208,23 +238,29 @@ std::unique_ptr<Effect> make_nonzero_effect(const KernelInfo& kernel, const Kern
     return std::make_unique<TileStateEffect>(state, count);
   }
   if (arguments.size() < 5) return nullptr;
-  if (function == "reduce::DeviceReduceSingleTileKernel" && arguments[2] == "int*") {
-    const ElementType type = tested_type(arguments[1]);
-    if (is_computable(type) && has_sizes(kernel, 6, {16, 8, 8, 1, 4, 1})) made = std::make_unique<CountEffect>(type);
-    if (arguments[1] == "int*" && arguments[4] == "cuda::std::__4::plus<void>" &&
-        has_sizes(kernel, 6, {8, 8, 4, 1, 4, 1}))
-      made = std::make_unique<SumPartsEffect>();
-  } else if (function == "reduce::DeviceReduceKernel") {
-    const ElementType type = tested_type(arguments[1]);
-    if (is_computable(type) && arguments[3] == "cuda::std::__4::plus<void>" && arguments[4] == "int" &&
-        has_sizes(kernel, 6, {16, 8, 8, 72, 1, 1}))
-      made = std::make_unique<CountEffect>(type);
-  } else if (function == "select::DeviceSelectSweepKernel" &&
-             template_base(arguments[1]).ends_with("::counting_iterator") && arguments[3] == "long*" &&
-             arguments[4] == "int*") {
-    const ElementType type = tested_type(arguments[2]);
-    if (is_computable(type) && has_sizes(kernel, 11, {8, 16, 8, 8, 8, 1, 1, 4, 4, 40, 8}))
-      made = std::make_unique<ListEffect>(type);
+  const auto is_sum = [](std::string_view type) {
+    return type == "cuda::std::__4::plus<void>" || type == "at_cuda_detail::cub::Sum";
+  };
+  const auto has_identity = [&](std::initializer_list<uint32_t> sizes) { return has_sizes_but_last(kernel, sizes); };
+  if (function == "DeviceReduceSingleTileKernel" && arguments[2] == "int*" && is_sum(arguments[4])) {
+    const Tested elements = tested(arguments[1]);
+    if (elements.type != ElementType::kNone && (has_identity({16, 8, 8, 1, 4, 1}) || has_identity({16, 8, 4, 1, 4, 1})))
+      made = std::make_unique<CountEffect>(elements, kernel.parameters[2].size);
+    if (arguments[1] == "int*" && has_identity({8, 8, 4, 1, 4, 1})) made = std::make_unique<SumPartsEffect>();
+  } else if (function == "DeviceReduceKernel" && is_sum(arguments[3]) && arguments[4] == "int") {
+    const Tested elements = tested(arguments[1]);
+    if (elements.type != ElementType::kNone &&
+        (has_identity({16, 8, 8, 72, 1, 1}) || has_identity({16, 8, 4, 40, 1, 1})))
+      made = std::make_unique<CountEffect>(elements, kernel.parameters[2].size);
+  } else if (function == "DeviceSelectSweepKernel" &&
+             (template_base(arguments[1]).ends_with("::counting_iterator") ||
+              template_base(arguments[1]).ends_with("::CountingInputIterator")) &&
+             arguments[3] == "long*" && arguments[4] == "int*") {
+    const Tested elements = tested(arguments[2]);
+    const bool has_context = has_sizes(kernel, 11, {8, 16, 8, 8, 8, 1, 1, 4, 4, 40, 8});
+    if (elements.type != ElementType::kNone &&
+        (has_context || has_sizes_but_last(kernel, {8, 16, 8, 8, 8, 1, 1, 4, 4, 8})))
+      made = std::make_unique<ListEffect>(elements, has_context);
   }
   if (made != nullptr) make_pointer_effect(kernel, name, scalars);
   return made;

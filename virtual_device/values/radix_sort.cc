@@ -7,6 +7,7 @@
 // policy, order, K, V, ...>(int* state of each block's digits, int* counter, u64* counts of the next part, const u64*
 // counts, K* sorted keys, const K* keys, V* sorted values, const V* values, int count, int first bit, int bits,
 // identity).
+// CUB of CUDA 12 has the order as a truth value; that of 12.1 has no identity.
 // And PyTorch's sum of rows by sorted indices (public source ATen/native/cuda/Indexing.cu), which follows it:
 // indexing_backward_kernel_stride_1, _small_stride<T>(i64* sorted indices, i64* places, T* rows, T* result, i64 count,
 // row size, row size in front, outer size, bool adds).
@@ -213,8 +214,8 @@ class RowSumEffect : public ComputedEffect {
 
 bool parse_radix_sort(const std::vector<std::string>& arguments, RadixLayout* layout) {
   layout->key = key_type(arguments[2]);
-  layout->descending = arguments[1].ends_with(")1");
-  if (!layout->descending && !arguments[1].ends_with(")0")) return false;
+  layout->descending = arguments[1].ends_with(")1") || arguments[1] == "true";
+  if (!layout->descending && !arguments[1].ends_with(")0") && arguments[1] != "false") return false;
   if (!is_computable(layout->key)) return false;
   constexpr std::string_view kOpaque = "at::cuda::cub::detail::OpaqueType<";
   if (arguments[3].ends_with("::NullType")) return true;
@@ -232,17 +233,17 @@ std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const K
                                                std::vector<ScalarSlot>* scalars) {
   const auto& arguments = name.template_arguments;
   std::string_view function = name.function;
-  constexpr std::string_view kRadixSort = "at_cuda_detail::cub::detail::radix_sort::DeviceRadixSort";
-  if (function.starts_with(kRadixSort)) {
-    const std::string_view step = function.substr(kRadixSort.size());
+  constexpr std::string_view kRadixSort = "DeviceRadixSort";
+  if (const std::string_view cub = cub_kernel(function); cub.starts_with(kRadixSort)) {
+    const std::string_view step = cub.substr(kRadixSort.size());
     RadixLayout layout;
-    if (step == "SingleTileKernel" && arguments.size() == 6 && has_sizes(kernel, {8, 8, 8, 8, 8, 4, 4, 1}) &&
-        parse_radix_sort(arguments, &layout))
+    if (step == "SingleTileKernel" && (arguments.size() == 6 || arguments.size() == 5) &&
+        has_sizes_but_last(kernel, {8, 8, 8, 8, 8, 4, 4, 1}) && parse_radix_sort(arguments, &layout))
       return std::make_unique<RadixSortEffect>(layout, make_pointer_effect(kernel, name, scalars));
-    if (step == "OnesweepKernel" && arguments.size() == 8 && has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 1}) &&
-        parse_radix_sort(arguments, &layout))
+    if (step == "OnesweepKernel" && (arguments.size() == 8 || arguments.size() == 7) &&
+        has_sizes_but_last(kernel, {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 1}) && parse_radix_sort(arguments, &layout))
       return std::make_unique<OnesweepEffect>(layout, make_pointer_effect(kernel, name, scalars));
-    const bool counts = step == "HistogramKernel" && has_sizes(kernel, {8, 8, 8, 4, 4, 1});
+    const bool counts = step == "HistogramKernel" && has_sizes_but_last(kernel, {8, 8, 8, 4, 4, 1});
     if (!counts && (step != "ExclusiveSumKernel" || !has_sizes(kernel, {8}))) return nullptr;
     make_pointer_effect(kernel, name, scalars);  // for the sizes that are recorded
     return std::make_unique<DigitCountEffect>(counts);

@@ -10,7 +10,8 @@
 // and CUB's (public header cub/device/dispatch/kernels/kernel_scan.cuh) for one row: DeviceScanKernel<policy, source,
 // result, state, F, start, offset, T, ...>(source, result, state, int first tile, F, start, u32 count), in tiles that
 // one launch goes through. A start of type NullType makes it inclusive. CountMaskOp counts true bytes, exclusively from
-// zero.
+// zero. In CUDA 12 the kernel stands right in cub::, sums are made by its Sum, and its iterator is a
+// TransformInputIterator.
 #include <algorithm>
 
 #include "virtual_device/values/effect.h"
@@ -24,7 +25,8 @@ enum class Combine : uint8_t { kNone, kSum, kProduct, kMaximum, kMinimum };
 
 Combine combine_of(std::string_view function) {
   const std::string_view base = template_base(function);
-  if (base == "std::plus" || base.ends_with("::plus") || base.ends_with("::SumOp")) return Combine::kSum;
+  if (base == "std::plus" || base.ends_with("::plus") || base.ends_with("::SumOp") || base.ends_with("::Sum"))
+    return Combine::kSum;
   if (base == "std::multiplies" || base.ends_with("::multiplies")) return Combine::kProduct;
   if (base == "std::greater_equal") return Combine::kMaximum;
   if (base == "std::less_equal") return Combine::kMinimum;
@@ -41,6 +43,7 @@ struct Scan {
   Combine combine = Combine::kNone;
   ElementType source = ElementType::kNone, result = ElementType::kNone;
   bool exclusive = false;
+  uint32_t address = 0;  // where the address of the source stands in its parameter
 };
 
 class Accumulator {
@@ -157,7 +160,7 @@ class RowScanEffect : public Effect {
 
   void apply(const Launch& launch, Memory& memory) const override {
     const Rows rows{1, 1, argument<uint32_t>(launch, 6)};
-    const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
+    const auto source = argument<Address>(launch, 0, scan_.address), result = argument<Address>(launch, 1);
     const bool whole = argument<int32_t>(launch, 3) == 0;
     if (scan_.combine == Combine::kNone || !whole || !run_scan(scan_, rows, memory, source, result, 0))
       forget_scan(scan_, rows, memory, result, 0);
@@ -194,9 +197,12 @@ std::unique_ptr<Effect> make_row_scan(const KernelInfo& kernel, const KernelName
   scan.combine = combine_of(arguments[4]);
   scan.result = pointed_to(arguments[2]);
   const bool inclusive = arguments[5].ends_with("::NullType");
-  if (arguments[1].find("transform_iterator<at::cuda::cub::CountMaskOp, unsigned char const*") != std::string::npos) {
+  if (arguments[1].find("<at::cuda::cub::CountMaskOp, unsigned char const*") != std::string::npos ||
+      arguments[1].find(", at::cuda::cub::CountMaskOp, unsigned char const*") != std::string::npos) {
     scan.source = ElementType::kBool;
     scan.exclusive = true;
+    // The function stands in front of the address.
+    if (template_base(arguments[1]).ends_with("::TransformInputIterator")) scan.address = 8;
     if (inclusive || kernel.parameters[0].size != 16 || scan.combine != Combine::kSum) return nullptr;
   } else {
     scan.source = pointed_to(arguments[1]);
@@ -215,7 +221,7 @@ std::unique_ptr<Effect> make_scan_effect(const KernelInfo& kernel, const KernelN
   std::unique_ptr<Effect> made;
   const auto& arguments = name.template_arguments;
   constexpr std::string_view kStart = "at::native::tensor_kernel_scan_";
-  if (name.function == "at_cuda_detail::cub::detail::scan::DeviceScanKernel") {
+  if (cub_kernel(name.function) == "DeviceScanKernel") {
     made = make_row_scan(kernel, name);
   } else if (name.function.starts_with(kStart) && arguments.size() >= 2) {
     const std::string_view form = std::string_view(name.function).substr(kStart.size());

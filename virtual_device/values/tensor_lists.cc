@@ -5,11 +5,13 @@
 //   TensorListMetadata<n>                void* addresses[n][T]; i64
 //   elements[T]; u16 block_to_tensor[2240];
 //                                        i32 block_to_chunk[2240]; i32 start
-//   FusedOptimizerTensorListMetadata<n>  the same with void* state_steps[T]
-//   behind elements TensorListScalarListMetadata<S, n>   the same as the first
-//   with S scalars[T] behind elements, without start
+//   FusedOptimizerTensorListMetadata<n>  the same with void* state_steps[S]
+//   behind elements TensorListScalarListMetadata<V, n>   the same as the first
+//   with V scalars[S] behind elements and S for T, without start
 //
-// T, the number of tensors that fit, follows from n. Blocks go through the
+// T and S, the numbers of tensors that fit, follow from n. Wheels built with
+// CUDA 12 pass at most 4 KiB: their blocks are 320, and u8 block_to_tensor.
+// Blocks go through the
 // tensors in order, so the last block's tensor is the last one. A block takes
 // 65,536 elements; a tensor that is small enough to be computed is one block's.
 #include <algorithm>
@@ -22,20 +24,29 @@ namespace maya::device {
 namespace {
 
 constexpr uint32_t kMaximumLists = 5;
-constexpr uint32_t kTensors[kMaximumLists] = {770, 448, 336, 252, 210};
-constexpr uint32_t kTensorsWithScalars[kMaximumLists] = {672, 448, 336, 252, 210};
-constexpr uint32_t kTensorsWithWideScalars[] = {504, 420};
-constexpr uint32_t kBlocks = 2240;
 constexpr uint32_t kUnknownElement_bytes = 8;
+
+// By the number of lists.
+struct Capacity {
+  uint32_t tensors[kMaximumLists];
+  uint32_t with_scalars[kMaximumLists];
+  uint32_t with_wide_scalars[2];
+  uint32_t blocks;
+  uint32_t block_index_bytes;  // of an element of block_to_tensor
+};
+constexpr Capacity kCapacities[] = {
+    {{770, 448, 336, 252, 210}, {672, 448, 336, 252, 210}, {504, 420}, 2240, 2},
+    {{110, 64, 48, 36, 30}, {96, 64, 48, 36, 30}, {72, 60}, 320, 1},
+};
 
 uint32_t align8(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
 
 struct Layout {
   uint32_t lists = 0;
-  uint32_t tensors = 0;          // capacity
-  uint32_t block_to_tensor = 0;  // offset
-  uint32_t scalars = 0;          // offset of scalars[T], 0: none
-  uint32_t written = 0;          // lists that are written, one bit each
+  uint32_t tensors = 0, blocks = 0;                     // capacity
+  uint32_t block_to_tensor = 0, block_index_bytes = 0;  // offset, and bytes of an element
+  uint32_t scalars = 0;                                 // offset of scalars[T], 0: none
+  uint32_t written = 0;                                 // lists that are written, one bit each
   uint32_t element_bytes = kUnknownElement_bytes;
 };
 
@@ -51,9 +62,11 @@ class TensorListEffect : public Effect {
       : layout_(layout), operation_(operation) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
-    const uint64_t blocks = std::clamp<uint64_t>(launch.grid[0], 1, kBlocks);
-    const auto last = argument<uint16_t>(launch, 0, layout_.block_to_tensor + 2 * static_cast<uint32_t>(blocks - 1));
-    const uint32_t tensors = std::min<uint32_t>(last + 1u, layout_.tensors);
+    const uint32_t last_block = std::clamp(launch.grid[0], 1u, layout_.blocks) - 1;
+    const uint32_t place = layout_.block_to_tensor + layout_.block_index_bytes * last_block;
+    const uint32_t last =
+        layout_.block_index_bytes == 1 ? argument<uint8_t>(launch, 0, place) : argument<uint16_t>(launch, 0, place);
+    const uint32_t tensors = std::min(last + 1, layout_.tensors);
     const uint8_t* metadata = argument_bytes(launch, 0);
     const uint8_t* sizes = metadata + 8 * layout_.lists * layout_.tensors;
     for (uint32_t i = 0; i < tensors; ++i) {
@@ -187,29 +200,40 @@ uint32_t small_number(std::string_view text) {
   return text.size() == 1 && text[0] >= '0' && text[0] <= '9' ? static_cast<uint32_t>(text[0] - '0') : 0;
 }
 
-bool parse_metadata(std::string_view type, uint32_t size, Layout* layout) {
+bool parse_metadata(std::string_view type, uint32_t size, const Capacity& capacity, Layout* layout) {
   const std::string_view base = template_base(type);
   const auto arguments = template_arguments(type);
   if (arguments.empty()) return false;
   layout->lists = small_number(arguments.back());
   if (layout->lists == 0 || layout->lists > kMaximumLists) return false;
-  uint32_t columns = layout->lists + 1, scalar_bytes = 0;
-  layout->tensors = kTensors[layout->lists - 1];
-  uint32_t tail = 6 * kBlocks + 4;
+  const uint32_t columns = layout->lists + 1, with_scalars = capacity.with_scalars[layout->lists - 1];
+  layout->tensors = capacity.tensors[layout->lists - 1];
+  layout->blocks = capacity.blocks;
+  layout->block_index_bytes = capacity.block_index_bytes;
+  uint32_t more = 0, tail = (layout->block_index_bytes + 4) * layout->blocks + 4;
   if (base.ends_with("FusedOptimizerTensorListMetadata")) {
-    ++columns;
+    more = 8 * with_scalars;
   } else if (base.ends_with("TensorListScalarListMetadata")) {
-    scalar_bytes = element_bytes(element_type(arguments[0]));
+    const uint32_t scalar_bytes = element_bytes(element_type(arguments[0]));
     if (scalar_bytes == 0) return false;
     const bool wide = scalar_bytes == 16 && layout->lists <= 2;
-    layout->tensors = wide ? kTensorsWithWideScalars[layout->lists - 1] : kTensorsWithScalars[layout->lists - 1];
+    layout->tensors = wide ? capacity.with_wide_scalars[layout->lists - 1] : with_scalars;
     layout->scalars = 8 * columns * layout->tensors;
-    tail = 6 * kBlocks;
+    more = scalar_bytes * layout->tensors;
+    tail -= 4;
   } else if (!base.ends_with("TensorListMetadata")) {
     return false;
   }
-  layout->block_to_tensor = (8 * columns + scalar_bytes) * layout->tensors;
+  layout->block_to_tensor = 8 * columns * layout->tensors + more;
   return align8(layout->block_to_tensor + tail) == size || layout->block_to_tensor + tail == size;
+}
+
+// By the first capacity that gives this size.
+bool find_layout(std::string_view type, uint32_t size, Layout* layout) {
+  return std::any_of(std::begin(kCapacities), std::end(kCapacities), [&](const Capacity& capacity) {
+    *layout = {};
+    return parse_metadata(type, size, capacity, layout);
+  });
 }
 
 }  // namespace
@@ -221,7 +245,7 @@ std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const 
     return nullptr;
   if (name.template_arguments.size() < 2 || kernel.parameters.empty()) return nullptr;
   Layout layout;
-  if (!parse_metadata(name.template_arguments[0], kernel.parameters[0].size, &layout)) return nullptr;
+  if (!find_layout(name.template_arguments[0], kernel.parameters[0].size, &layout)) return nullptr;
   layout.written = (1u << layout.lists) - 1;
   const std::string_view function = name.template_arguments[1];
   const auto arguments = template_arguments(function);

@@ -6,6 +6,7 @@
 //   distinct, i64* how many, state, 1, 1, int count, int tiles, context, storage)
 //   DeviceReduceByKeyKernel<policy, const T*, T*, constant_iterator, long*, long*, ...>(const T* values, T* distinct,
 //   {1}, i64* lengths, i64* how many, state, int tile, 1, 1, int count, context, storage)
+//   In CUDA 12 the kernels stand right in cub:: and have no context, and iterators are called ConstantInputIterator.
 //   adjacent_difference_kernel<const T*>(i64 count, const T* values, int* whether each differs from the one before)
 //   scatter_kernel(i64 count, const i64* values, const i64* places, i64* result)
 //
@@ -32,7 +33,8 @@ bool equal(Number a, Number b) { return a.floating ? a.real == b.real : a.intege
 // Where the parameters of one of the two kernels stand.
 struct Layout {
   ElementType type = ElementType::kNone;
-  uint32_t distinct = 0, how_many = 0, count = 0, context = 0;
+  uint32_t distinct = 0, how_many = 0, count = 0;
+  uint32_t context = 0;  // 0: none
   uint32_t lengths = 0;  // 0: none
 };
 
@@ -47,8 +49,8 @@ class DistinctEffect : public Effect {
     const auto count = static_cast<uint64_t>(std::max(argument<int32_t>(launch, layout_.count), 0));
     const uint32_t width = element_bytes(layout_.type);
     // A context that begins and ends with this launch.
-    const bool whole =
-        argument<uint8_t>(launch, layout_.context) == 1 && argument<uint8_t>(launch, layout_.context, 1) == 1;
+    const bool whole = layout_.context == 0 || (argument<uint8_t>(launch, layout_.context) == 1 &&
+                                                argument<uint8_t>(launch, layout_.context, 1) == 1);
     std::vector<uint8_t> values, kept;
     std::vector<int64_t> runs;
     if (whole && read_elements(memory, argument<Address>(launch, 0), count, layout_.type, &values)) {
@@ -132,6 +134,9 @@ std::unique_ptr<Effect> make_unique_effect(const KernelInfo& kernel, const Kerne
                                            std::vector<ScalarSlot>* scalars) {
   const auto& arguments = name.template_arguments;
   const auto is_null = [](std::string_view type) { return type.ends_with("::NullType*"); };
+  const auto is_equality = [](std::string_view type) {
+    return type == "cuda::std::__4::equal_to<void>" || type == "at_cuda_detail::cub::Equality";
+  };
   std::unique_ptr<Effect> made;
   if (name.function == "at::native::internal::scatter_kernel" ||
       name.function == "at::native::internal::(anonymous namespace)::scatter_kernel") {
@@ -141,14 +146,21 @@ std::unique_ptr<Effect> make_unique_effect(const KernelInfo& kernel, const Kerne
   if (arguments.empty()) return nullptr;
   const ElementType type = pointed_to(arguments.size() > 1 ? arguments[1] : arguments[0]);
   if (!is_computable(type)) return nullptr;
-  if (name.function == "at_cuda_detail::cub::detail::select::DeviceSelectSweepKernel" && arguments.size() >= 8 &&
-      is_null(arguments[2]) && arguments[4] == "long*" && arguments[7] == "cuda::std::__4::equal_to<void>" &&
-      has_sizes(kernel, {8, 8, 8, 8, 8, 1, 1, 4, 4, 40, 8}) && pointed_to(arguments[3]) == type) {
-    made = std::make_unique<DistinctEffect>(Layout{type, 2, 3, 7, 9, 0});
-  } else if (name.function == "at_cuda_detail::cub::detail::reduce::DeviceReduceByKeyKernel" && arguments.size() >= 6 &&
-             template_base(arguments[3]).ends_with("::constant_iterator") && arguments[4] == "long*" &&
-             arguments[5] == "long*" && has_sizes(kernel, {8, 8, 16, 8, 8, 8, 4, 1, 1, 4, 48, 8})) {
-    made = std::make_unique<DistinctEffect>(Layout{type, 1, 4, 9, 10, 3});
+  const std::string_view cub = cub_kernel(name.function);
+  if (cub == "DeviceSelectSweepKernel" && arguments.size() >= 8 && is_null(arguments[2]) && arguments[4] == "long*" &&
+      is_equality(arguments[7]) && pointed_to(arguments[3]) == type) {
+    if (has_sizes(kernel, {8, 8, 8, 8, 8, 1, 1, 4, 4, 40, 8}))
+      made = std::make_unique<DistinctEffect>(Layout{type, 2, 3, 7, 9, 0});
+    else if (has_sizes_but_last(kernel, {8, 8, 8, 8, 8, 1, 1, 4, 4, 8}))
+      made = std::make_unique<DistinctEffect>(Layout{type, 2, 3, 7, 0, 0});
+  } else if (cub == "DeviceReduceByKeyKernel" && arguments.size() >= 6 &&
+             (template_base(arguments[3]).ends_with("::constant_iterator") ||
+              template_base(arguments[3]).ends_with("::ConstantInputIterator")) &&
+             arguments[4] == "long*" && arguments[5] == "long*") {
+    if (has_sizes(kernel, {8, 8, 16, 8, 8, 8, 4, 1, 1, 4, 48, 8}))
+      made = std::make_unique<DistinctEffect>(Layout{type, 1, 4, 9, 10, 3});
+    else if (has_sizes(kernel, {8, 8, 16, 8, 8, 8, 4, 1, 1, 4}))
+      made = std::make_unique<DistinctEffect>(Layout{type, 1, 4, 9, 0, 3});
   } else if (name.function.ends_with("::adjacent_difference_kernel") && arguments.size() == 1 &&
              has_sizes(kernel, {8, 8, 8})) {
     made = std::make_unique<DifferenceEffect>(type);
