@@ -385,3 +385,25 @@ TEST_CASE("walking through an offset calculator gives what it gives for each ind
       CHECK(walk.at(t) == k % 3 * strides[0][t] + k / 3 % 4 * strides[1][t] + k / 12 * strides[2][t]);
     }
 }
+
+TEST_CASE("a masked scatter makes its result unknown and nothing behind it", "[effects]") {
+  // masked_scatter of single-precision numbers by a mask of bytes and places of 8 bytes, as found in PyTorch 2.15's
+  // cubins.
+  constexpr uint32_t kCount = 1200;
+  const TestKernel scatter(
+      "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_28launch_masked_scatter_kernelERKNS_10TensorBaseES4_S4_"
+      "S4_ENKUlvE_clEvENKUlvE5_clEvEUlfblE_St5arrayIPcLm4EELb0EEEviT0_T1_",
+      {{0, 4}, {8, 16}, {24, 32}});
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 1 << 20);
+  const Address result = block, mask = block + 4 * kCount, places = block + 8192, elements = block + 32768;
+  put(*memory, result, std::vector<uint8_t>(4 * kCount, 7));
+  put(*memory, mask, std::vector<uint8_t>(kCount, 1));
+  put(*memory, places, std::vector<int64_t>(kCount, 0));
+  scatter.launch(*memory, {value(int32_t{kCount}), Parameter().add(elements).add(uint64_t{kCount}),
+                           pointers({result, result, mask, places})});
+  CHECK_FALSE(memory->known(result, 1));
+  CHECK_FALSE(memory->known(result + 4 * kCount - 1, 1));
+  CHECK(get<uint8_t>(*memory, mask, kCount) == std::vector<uint8_t>(kCount, 1));
+  CHECK(memory->known(mask, kCount));
+}

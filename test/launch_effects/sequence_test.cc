@@ -286,3 +286,24 @@ TEST_CASE("CUB's sort of more than a tile: a pass is computed, and writes where 
   CHECK_FALSE(memory->known(bins + 4096 + 2047, 1));
   CHECK(memory->known(bins + 4096 + 2048, 1024));
 }
+
+TEST_CASE("places of true bytes of a mask, as masked_scatter counts them", "[effects]") {
+  // In PyTorch 2.15's cubins, CountMaskOp stands in a namespace without a name.
+  const TestKernel scan(
+      "_ZN14at_cuda_detail3cub6detail4scan16DeviceScanKernelINS2_10policy_hubIllljN2at4cuda3cub38_GLOBAL__N__365f5212_"
+      "6_cub_cu_8a0ccfeb5SumOpIlEEE10Policy1000EN6thrust38_V_300200_SM_750_800_860_900_1000_120018transform_"
+      "iteratorINS8_11CountMaskOpEPKhNSE_11use_defaultESJ_EEPlNS0_13ScanTileStateIlLb1EEESA_NS1_10InputValueIlSL_"
+      "EEjlLb0ElEEvT0_T1_T2_iT3_T4_T5_",
+      {{0, 16}, {16, 8}, {24, 8}, {32, 4}, {36, 1}, {40, 16}, {56, 4}});
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 1 << 20);
+  const Address mask = block, places = block + 512, state = block + 1024;
+  put<uint8_t>(*memory, mask, {1, 0, 1, 1, 0, 1});
+  put(*memory, state + 8192, std::vector<uint8_t>(64, 9));
+  scan.launch(*memory, {Parameter().add(mask).pad_to(16), value(places), value(state), value(0), value(uint8_t{0}),
+                        Parameter().pad_to(16), value(uint32_t{6})});
+  CHECK(get<int64_t>(*memory, places, 6) == std::vector<int64_t>{0, 1, 1, 2, 3, 3});
+  CHECK(memory->known(places, 48));
+  CHECK(memory->known(mask, 6));
+  CHECK(memory->known(state + 8192, 64));
+}

@@ -289,6 +289,9 @@ Guess guess_function(std::string_view function) {
     guess.tensors = static_cast<uint32_t>(types.size()) + 1;
     uint32_t bytes = 0;
     for (const std::string_view type : types) bytes = std::max(bytes, element_bytes(element_type(type)));
+    // Elements, a mask and places: the result is of the elements' type.
+    if (function.find("launch_masked_scatter_kernel") != std::string_view::npos && !types.empty())
+      bytes = element_bytes(element_type(types[0]));
     if (bytes != 0) guess.output_bytes = bytes;
     return guess;
   }

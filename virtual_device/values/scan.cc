@@ -197,8 +197,8 @@ std::unique_ptr<Effect> make_row_scan(const KernelInfo& kernel, const KernelName
   scan.combine = combine_of(arguments[4]);
   scan.result = pointed_to(arguments[2]);
   const bool inclusive = arguments[5].ends_with("::NullType");
-  if (arguments[1].find("<at::cuda::cub::CountMaskOp, unsigned char const*") != std::string::npos ||
-      arguments[1].find(", at::cuda::cub::CountMaskOp, unsigned char const*") != std::string::npos) {
+  // In at::cuda::cub or in a namespace without a name there; first or second of the iterator's arguments.
+  if (arguments[1].find("::CountMaskOp, unsigned char const*") != std::string::npos) {
     scan.source = ElementType::kBool;
     scan.exclusive = true;
     // The function stands in front of the address.
