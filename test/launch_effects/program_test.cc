@@ -247,6 +247,40 @@ TEST_CASE("What is not carried out becomes unknown where it is stored, and no fu
   CHECK(memory->known(block + (1 << 20) + 307200, 4096));
 }
 
+TEST_CASE("Where a kernel stores is found past long loops and branches of unknown bytes that have no part in it") {
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 2 << 20), x = allocate(*memory, 4 << 20);
+  // Thread t of block b reduces a million numbers into out[128 b + t]; then, by what it found or not, into the next
+  // row.
+  const auto kernel = [](const std::string& at_the_end) {
+    return TestKernel("k", pointers(2), entry(2, R"(
+      mov.u32 %r3, 0; mov.b32 %f1, 0f00000000; mov.b64 %rd30, %rd1;
+      $next: ld.global.b32 %f2, [%rd30]; mul.f32 %f2, %f2, %f2; add.f32 %f1, %f1, %f2;
+      add.s64 %rd30, %rd30, 4; add.s32 %r3, %r3, 1; setp.lt.s32 %p1, %r3, 1000000; @%p1 bra $next;
+      mad.lo.s32 %r5, %r2, 128, %r1; mul.wide.s32 %rd21, %r5, 4; add.s64 %rd22, %rd2, %rd21;
+      mov.b32 %r4, %f1;)" + at_the_end));
+  };
+  const auto known_from = [&](const TestKernel& each) {
+    put<uint8_t>(*memory, block, std::vector<uint8_t>(2 << 20, 1));
+    each.launch(*memory, {value(x), value(block)}, 4);
+    uint64_t at = 0;
+    while (at < 1 << 20 && !memory->known(block + at, 1)) at += 4;
+    CHECK(memory->known(block + at, 64) == (at < 1 << 20));
+    return at;
+  };
+  put<uint8_t>(*memory, block, {1});
+  // 4 blocks of 128 threads of 4 bytes.
+  CHECK(known_from(kernel("st.global.b32 [%rd22], %r4;")) == 2048);
+  // Both sides of a branch that the sum decides: the second is 2,048 bytes on.
+  CHECK(known_from(kernel(R"(
+      st.global.b32 [%rd22], %r4; setp.gt.f32 %p2, %f1, 0f00000000; @%p2 bra $skip;
+      st.global.b32 [%rd22+2048], %r4;
+      $skip:)")) == 4096);
+  // The place is counted in the loop: it is not passed over, and the reach of the pointer is unknown.
+  CHECK(known_from(kernel("mul.wide.s32 %rd23, %r3, 4; add.s64 %rd24, %rd2, %rd23; st.global.b32 [%rd24], %r4;")) >
+        4096);
+}
+
 TEST_CASE("A kernel that stores where pointers in memory lead tells where, even if it does not know what") {
   // A table of pointers to rows, copied one row a block: to[b][0] = from[b], as a serving engine gathers the pages of a
   // batch. Of the rows that it copies the first is not known, or none is.

@@ -54,9 +54,19 @@ bool Warp::run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally) {
     --*budget;
     const Instruction& instruction = program_.instructions[at_++];
     uint32_t unknown = 0;
-    const uint32_t enabled_lanes = instruction.predicate < 0 ? lanes_ : enabled(instruction, lanes_, &unknown);
+    uint32_t enabled_lanes = instruction.predicate < 0 ? lanes_ : enabled(instruction, lanes_, &unknown);
     if (instruction.code == Code::kBranch || instruction.code == Code::kReturn) {
       ++tally->instructions;
+      if (idle_ != nullptr) {
+        if (const int32_t loop = idle_->at[at_ - 1]; loop >= 0) {
+          for (const uint32_t index : idle_->registers[static_cast<size_t>(loop)]) known_[index] = 0;
+          continue;
+        }
+        // Backwards, what is not known would be a loop without an end.
+        const bool ahead = instruction.code == Code::kReturn || instruction.target >= at_;
+        enabled_lanes = (enabled_lanes & ~unknown) | (take_unknown_ && ahead ? unknown : 0);
+        unknown = 0;
+      }
       if (unknown != 0 && bytes_ != nullptr) {
         bytes_->give_up();
         return false;

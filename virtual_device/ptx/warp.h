@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "virtual_device/kernel.h"
+#include "virtual_device/ptx/idle_loops.h"
 #include "virtual_device/ptx/program.h"
 
 namespace maya::device::ptx {
@@ -83,6 +84,12 @@ class Warp {
 
   // From now on results count. Branches that what is not known decides are given up.
   void carry_out(Bytes* bytes) { bytes_ = bytes; }
+  // From now on only places count: idle loops (which must outlive the warp) are gone through once, and branches ahead
+  // that what is not known decides are taken, or are not.
+  void look_for_places(const IdleLoops* idle, bool take_unknown) {
+    idle_ = idle;
+    take_unknown_ = take_unknown;
+  }
 
   // Runs a warp of a block (x counts fastest); false when *budget (instructions) ran out, or the bytes were given up.
   bool run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally);
@@ -151,6 +158,8 @@ class Warp {
   std::array<uint64_t, kCachedSectors> cached_{};
   Tally* tally_ = nullptr;
   Bytes* bytes_ = nullptr;
+  const IdleLoops* idle_ = nullptr;
+  bool take_unknown_ = false;
   uint32_t doubtful_ = 0;  // lanes that may not run the instruction: with bytes_ only
 };
 

@@ -7,11 +7,14 @@
 // Kernels that only store results of floating-point arithmetic are not: nobody decides by them.
 //
 // Of what is not carried out, the stores of some blocks tell which bytes behind each pointer become unknown: what lies
-// behind them stays. Where nothing that they load decides it, that is found once for each grid and set of numbers.
+// behind them stays. Loops that have no part in that are gone through once; of branches that unknown bytes decide all
+// are taken in one run, none in another. Where nothing that they load decides it, that is found once for each grid and
+// set of numbers.
 #include <algorithm>
 #include <map>
 #include <mutex>
 
+#include "virtual_device/ptx/idle_loops.h"
 #include "virtual_device/ptx/warp.h"
 #include "virtual_device/values/effect.h"
 
@@ -269,16 +272,19 @@ class ProgramEffect : public ComputedEffect {
     const uint64_t blocks = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
     const Nothing nothing;
     Watched watched(memory);
-    ptx::Warp warp(*program_, launch, nothing, 0);
-    warp.carry_out(&watched);
     ptx::Tally tally;
-    uint64_t budget = kMostOfShown;
     const uint64_t shown = std::min<uint64_t>(blocks, kShownBlocks);
     const uint32_t warps = ptx::warps_of(launch);
-    for (uint64_t i = 0; i < shown; ++i) {
-      const uint64_t block = shown == 1 ? 0 : i * (blocks - 1) / (shown - 1);
-      for (uint32_t w = 0; w < warps; ++w)
-        if (!warp.run(block, w, &budget, &tally) || watched.given_up()) return {};
+    for (const bool take_unknown : {false, true}) {
+      ptx::Warp warp(*program_, launch, nothing, 0);
+      warp.carry_out(&watched);
+      warp.look_for_places(&idle_loops_, take_unknown);
+      uint64_t budget = kMostOfShown;
+      for (uint64_t i = 0; i < shown; ++i) {
+        const uint64_t block = shown == 1 ? 0 : i * (blocks - 1) / (shown - 1);
+        for (uint32_t w = 0; w < warps; ++w)
+          if (!warp.run(block, w, &budget, &tally) || watched.given_up()) return {};
+      }
     }
     *depends = watched.loaded();
     std::vector<Extent> extents(launch.kernel->parameters.size());
@@ -358,6 +364,7 @@ class ProgramEffect : public ComputedEffect {
     program_ = source_->program();
     if (program_ == nullptr) return;
     stores_numbers_ = stores_numbers(*program_);
+    idle_loops_ = ptx::idle_loops(*program_);
     has_barrier_ = has("bar.sync") || has("barrier.") || has("mbarrier");
   }
 
@@ -376,6 +383,7 @@ class ProgramEffect : public ComputedEffect {
   mutable Once once_;
   mutable const ptx::Program* program_ = nullptr;  // null: not carried out
   mutable bool has_barrier_ = false, stores_numbers_ = false;
+  mutable ptx::IdleLoops idle_loops_;
   mutable std::mutex mutex_;
   mutable std::map<std::vector<uint64_t>, std::vector<Extent>> extents_;  // by shape_of()
 };
