@@ -43,7 +43,8 @@ requirements() {
       "multiprocess==0.70.16 huggingface-hub==1.33.0 pyarrow==25.0.0 pandas==2.3.3 xxhash==3.6.0 tyro==1.0.17 docstring-parser==0.17.0 typeguard==4.4.4" \
       "tensorboard==2.20.0 protobuf==6.33.2 absl-py==2.5.1 python-dateutil==2.9.0.post0 six==1.17.0 pytz==2026.6 tzdata==2026.6 httpx==0.28.1" \
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
-    extensions) echo "--no-deps bitsandbytes==0.50.2 liger-kernel==0.8.5 torch_geometric==2.8.1 timm==1.0.31 torchao==0.18.0" ;;
+    extensions) echo "--no-deps bitsandbytes==0.50.2 liger-kernel==0.8.5 torch_geometric==2.8.1 timm==1.0.31 torchao==0.18.0" \
+      "trl==1.16.0 datasets==5.2.0 dill==0.4.1 multiprocess==0.70.19" ;;
     diffusers) echo "--no-deps diffusers==0.42.1" ;;
     transformer-engine) echo "--no-deps --no-build-isolation transformer-engine==2.20.2 transformer-engine-cu13==2.20.2 transformer-engine-torch==2.20.2" \
       "nvdlfw-inspect==0.2.2 onnx==1.23.2 onnxscript==0.7.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==6.33.2 einops==0.8.2 pydantic==2.14.4 pydantic-core==2.50.5" \

@@ -32,6 +32,8 @@ CASES = [
     Case("flex", packages=(), timeout=600),
     Case("fp8"),
     Case("tma", packages=()),
+    Case("sft"),
+    Case("llava", packages=()),
 ]
 
 

@@ -3,7 +3,8 @@
 bitsandbytes: a 4-bit and an 8-bit linear layer, and AdamW with 8-bit states. liger: a small Llama of transformers with Liger's Triton kernels. gcn, neighbours: graph convolution
 and attention of torch_geometric on a whole graph, and on sampled neighbourhoods. flex: FlexAttention compiled, forward and backward. fp8: torchao's float8 training of linear
 layers. dynamic: torch.compile(dynamic=True) over sequences of different lengths. tma: a Triton kernel with tensor descriptors. dit: a diffusion transformer of diffusers,
-training and sampling. vit: timm's ViT with GradScaler. Ends with "CASE ok".
+training and sampling. vit: timm's ViT with GradScaler. sft: TRL's SFTTrainer, whose loss selects tokens by a mask and scores them with Triton kernels. llava: pictures and
+text, put together by a masked scatter. Ends with "CASE ok".
 """
 import sys
 
@@ -48,6 +49,35 @@ def liger():
     model.train()
     tokens = torch.randint(0, 32000, (4, 512), device=DEVICE)
     train(model, lambda _: model(input_ids=tokens, labels=tokens).loss)
+
+
+def sft():
+    import tempfile
+
+    from datasets import Dataset
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from trl import SFTConfig, SFTTrainer
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(["<unk>", "a", "b", "c", "</s>", "<pad>"])}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", eos_token="</s>", pad_token="<pad>")
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=32000, hidden_size=512, intermediate_size=1376, num_hidden_layers=2, num_attention_heads=8))
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = SFTConfig(output_dir=folder, per_device_train_batch_size=4, max_steps=STEPS, bf16=True, report_to=[], max_length=512,
+                              save_strategy="no", logging_steps=1)
+        SFTTrainer(model=model, args=arguments, train_dataset=Dataset.from_dict({"text": ["a b c " * 100] * 64}), processing_class=tokenizer).train()
+
+
+def llava():
+    from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
+    picture, pieces = 999, (112 // 14) ** 2
+    text = LlamaConfig(vocab_size=1000, hidden_size=512, intermediate_size=1376, num_hidden_layers=2, num_attention_heads=8)
+    vision = CLIPVisionConfig(hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=8, image_size=112, patch_size=14)
+    model = LlavaForConditionalGeneration(LlavaConfig(vision_config=vision, text_config=text, image_token_index=picture)).to(DEVICE)
+    tokens = torch.full((2, pieces + 32), 5)
+    tokens[:, 4:4 + pieces] = picture
+    labels = tokens.clamp(max=picture - 1).to(DEVICE)
+    train(model, lambda _: model(input_ids=tokens.to(DEVICE), pixel_values=torch.randn(2, 3, 112, 112, device=DEVICE), labels=labels).loss)
 
 
 class Graphs(nn.Module):
