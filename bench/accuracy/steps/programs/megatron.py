@@ -360,9 +360,6 @@ def main():
             return None if x is None else x.grad
 
     def one_step():
-        # Stages begin together, as they do after many steps: the first, which compiles kernels, sets them apart.
-        if a.stages > 1:
-            dist.barrier()
         gradients.zero_()
         pipeline.run(forward, backward, a.accumulate)
         gradients.div_(data.size())
@@ -382,7 +379,8 @@ def main():
             torch._foreach_copy_(weights, masters)
         torch.cuda.synchronize()
 
-    stepping.run(a.steps, one_step)
+    # Stages begin together, as they do after many steps: the first, which compiles kernels, sets them apart.
+    stepping.run(a.steps, one_step, before=dist.barrier if a.stages > 1 else None)
     dist.destroy_process_group()
 
 

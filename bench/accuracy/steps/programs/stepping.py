@@ -13,10 +13,12 @@ def start():
     return torch.device("cuda", local)
 
 
-def run(steps, one_step):
-    """Runs and marks the steps. Prints the allocator's peaks."""
+def run(steps, one_step, before=None):
+    """Runs and marks the steps; `before` each of them something that is none. Prints the allocator's peaks."""
     torch.cuda.reset_peak_memory_stats()
     for _ in range(steps):
+        if before:
+            before()
         torch.cuda.nvtx.range_push("step")
         one_step()
         torch.cuda.nvtx.range_pop()
