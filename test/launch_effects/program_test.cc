@@ -204,6 +204,29 @@ TEST_CASE("Warps: what others store, and barriers") {
   CHECK(!memory->known(x, 4));
 }
 
+TEST_CASE("Constants and places are stored where nothing was known") {
+  auto memory = make_memory();
+  const Address out = allocate(*memory, 512), other = allocate(*memory, 512);
+  // out[b] = 7, other[b] = 10 b + 3, of block b
+  const TestKernel kernel("k", pointers(2), entry(2, R"(
+    add.s64 %rd21, %rd1, %rd20; mov.b32 %r3, 7; st.global.b32 [%rd21], %r3;
+    add.s64 %rd22, %rd2, %rd20; mad.lo.s32 %r4, %r2, 10, 3; st.global.b32 [%rd22], %r4;
+  )"));
+  kernel.launch(*memory, {value(out), value(other)}, 3);
+  REQUIRE(memory->known(out, 12));
+  CHECK(get<int32_t>(*memory, out, 3) == std::vector<int32_t>{7, 7, 7});
+  CHECK(get<int32_t>(*memory, other, 3) == std::vector<int32_t>{3, 13, 23});
+
+  // What comes out of unknown memory stays unknown.
+  const Address unknown = allocate(*memory, 512), copy = allocate(*memory, 512);
+  const TestKernel copies("k", pointers(2), entry(2, R"(
+    add.s64 %rd21, %rd1, %rd20; ld.global.b32 %r3, [%rd21]; add.s32 %r3, %r3, 1;
+    add.s64 %rd22, %rd2, %rd20; st.global.b32 [%rd22], %r3;
+  )"));
+  copies.launch(*memory, {value(unknown), value(copy)}, 3);
+  CHECK_FALSE(memory->known(copy, 4));
+}
+
 TEST_CASE("Pinned memory is read and written in place") {
   auto memory = make_memory();
   alignas(64) static int32_t pinned[32];

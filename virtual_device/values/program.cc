@@ -4,7 +4,8 @@
 //
 // Warps of a launch see memory as it was before it and what they stored themselves: what others store at the same time
 // may be seen or not on a device, too. Where a barrier orders them, bytes that another warp stored are unknown.
-// Kernels that only store results of floating-point arithmetic are not: nobody decides by them.
+// Kernels that only store results of floating-point arithmetic are not: nobody decides by them. Where nothing behind a
+// kernel's pointers is known it is carried out only if it stores something that it has not loaded: a constant, a place.
 //
 // Of what is not carried out, the stores of some blocks tell which bytes behind each pointer become unknown: what lies
 // behind them stays. Loops that have no part in that are gone through once; of branches that unknown bytes decide all
@@ -202,22 +203,38 @@ bool computes_reals(const ptx::Instruction& instruction) {
   }
 }
 
-// Whether a value is stored in device memory that no floating-point arithmetic led to.
-bool stores_numbers(const ptx::Program& program) {
-  std::vector<bool> real(program.registers, false);
-  const auto operand_is_real = [&](const ptx::Operand& operand) {
-    return operand.form == ptx::Operand::kRegister && real[static_cast<size_t>(operand.index)];
+// Whether it brings what memory held, or other threads have.
+bool fetches(const ptx::Instruction& instruction) {
+  switch (instruction.code) {
+    case Code::kLoad:
+      return instruction.space != ptx::Space::kParameter;
+    case Code::kAtomic:
+    case Code::kShuffle:
+    case Code::kVote:
+    case Code::kElect:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether a value is stored in device memory that none of these instructions led to.
+template <typename Excluded>
+bool stores_without(const ptx::Program& program, Excluded&& excluded) {
+  std::vector<bool> led(program.registers, false);
+  const auto operand_is_led = [&](const ptx::Operand& operand) {
+    return operand.form == ptx::Operand::kRegister && led[static_cast<size_t>(operand.index)];
   };
   for (bool changed = true; changed;) {
     changed = false;
     for (const ptx::Instruction& instruction : program.instructions) {
       const ptx::Operand* const first = program.operands.data() + instruction.first;
-      bool is_real = computes_reals(instruction);
-      for (uint32_t i = 0; i < instruction.inputs && !is_real; ++i)
-        is_real = operand_is_real(first[instruction.outputs + i]);
-      for (uint32_t i = 0; is_real && i < instruction.outputs; ++i) {
-        if (first[i].form != ptx::Operand::kRegister || operand_is_real(first[i])) continue;
-        real[static_cast<size_t>(first[i].index)] = true;
+      bool is_led = excluded(instruction);
+      for (uint32_t i = 0; i < instruction.inputs && !is_led; ++i)
+        is_led = operand_is_led(first[instruction.outputs + i]);
+      for (uint32_t i = 0; is_led && i < instruction.outputs; ++i) {
+        if (first[i].form != ptx::Operand::kRegister || operand_is_led(first[i])) continue;
+        led[static_cast<size_t>(first[i].index)] = true;
         changed = true;
       }
     }
@@ -227,7 +244,7 @@ bool stores_numbers(const ptx::Program& program) {
         instruction.space == ptx::Space::kLocal || instruction.space == ptx::Space::kParameter)
       continue;
     for (uint32_t i = 1; i < instruction.inputs && i <= instruction.elements; ++i)
-      if (!operand_is_real(program.operands[instruction.first + instruction.outputs + i])) return true;
+      if (!operand_is_led(program.operands[instruction.first + instruction.outputs + i])) return true;
   }
   return false;
 }
@@ -240,7 +257,8 @@ class ProgramEffect : public ComputedEffect {
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
     once_.run([this] { read(); });
-    if (program_ == nullptr || !anything_known(launch, memory)) return false;
+    if (program_ == nullptr) return false;
+    if (!anything_known(launch, memory)) return stores_constants_ && compute(launch, memory, false);
     if (stores_numbers_ && compute(launch, memory, false)) return true;
     // Last, for kernels that store where pointers in memory lead: even if they store nothing that is known, they tell
     // where.
@@ -363,8 +381,11 @@ class ProgramEffect : public ComputedEffect {
       if (has(word)) return;
     program_ = source_->program();
     if (program_ == nullptr) return;
-    stores_numbers_ = stores_numbers(*program_);
     idle_loops_ = ptx::idle_loops(*program_);
+    stores_numbers_ = stores_without(*program_, computes_reals);
+    stores_constants_ = stores_without(*program_, [](const ptx::Instruction& instruction) {
+      return computes_reals(instruction) || fetches(instruction);
+    });
     has_barrier_ = has("bar.sync") || has("barrier.") || has("mbarrier");
   }
 
@@ -382,7 +403,7 @@ class ProgramEffect : public ComputedEffect {
   const std::shared_ptr<const ptx::Source> source_;
   mutable Once once_;
   mutable const ptx::Program* program_ = nullptr;  // null: not carried out
-  mutable bool has_barrier_ = false, stores_numbers_ = false;
+  mutable bool has_barrier_ = false, stores_numbers_ = false, stores_constants_ = false;
   mutable ptx::IdleLoops idle_loops_;
   mutable std::mutex mutex_;
   mutable std::map<std::vector<uint64_t>, std::vector<Extent>> extents_;  // by shape_of()
