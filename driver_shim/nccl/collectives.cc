@@ -64,6 +64,10 @@ void hand_out(void* argument) {
   }
 }
 
+ncclResult_t not_recorded(const CollectiveCall& call, CUresult error) {
+  return failed(ncclUnhandledCudaError, std::string(call.api) + ": the driver returned error " + std::to_string(error));
+}
+
 // Bytes that become unknown when the call is issued. What a single rank or the root of a broadcast receives is its own,
 // in place or copied, and so is what a twin broadcasts: nothing becomes unknown.
 MemoryRange unknown_range(const Communicator& c, const CollectiveCall& call) {
@@ -86,6 +90,17 @@ void replay(void* argument, CUstream stream) {
 
 void release(void* argument) { delete static_cast<Issue*>(argument); }
 
+// Puts the call on its stream and hands it out.
+ncclResult_t launch(Issue& issue, const OperationRecord& record, uint64_t entry_ns) {
+  const Communicator& c = *issue.communicator;
+  issue.own = contribute(c, issue.call);
+  const MemoryRange unknown = unknown_range(c, issue.call);
+  const CUresult recorded = shim::driver()->record_timed_operation(
+      reinterpret_cast<CUstream>(issue.call.stream), &record, &unknown, unknown.bytes > 0 ? 1 : 0, entry_ns,
+      issue.call.count > 0 ? &hand_out : nullptr, &issue);
+  return recorded == CUDA_SUCCESS ? issue.result : not_recorded(issue.call, recorded);
+}
+
 ncclResult_t issue(ncclComm_t comm, const CollectiveCall& call) {
   std::shared_ptr<Communicator> communicator;
   if (const ncclResult_t result = ready(comm, call.api, &communicator); result != ncclSuccess) return result;
@@ -97,21 +112,26 @@ ncclResult_t issue(ncclComm_t comm, const CollectiveCall& call) {
   if (const ncclResult_t result = charge_for(*issue.communicator, call); result != ncclSuccess) return result;
   const OperationRecord record = record_of(c, call);
   const auto stream = reinterpret_cast<CUstream>(call.stream);
-  CUresult recorded;
   if (driver.is_capturing(stream) != 0) {
     auto* kept = new Issue(issue);
-    recorded = driver.capture_operation(stream, &record, &replay, &release, kept);
+    const CUresult recorded = driver.capture_operation(stream, &record, &replay, &release, kept);
     if (recorded == CUDA_ERROR_ILLEGAL_STATE) delete kept;
-  } else {
-    issue.own = contribute(c, call);
-    const MemoryRange unknown = unknown_range(c, call);
-    recorded = driver.record_timed_operation(stream, &record, &unknown, unknown.bytes > 0 ? 1 : 0, entry_ns,
-                                             call.count > 0 ? &hand_out : nullptr, &issue);
+    return recorded == CUDA_SUCCESS ? ncclSuccess : not_recorded(call, recorded);
   }
-  if (recorded != CUDA_SUCCESS)
-    return failed(ncclUnhandledCudaError,
-                  std::string(call.api) + ": the driver returned error " + std::to_string(recorded));
-  return issue.result;
+  if (!in_group()) return launch(issue, record, entry_ns);
+  // NCCL launches the operations of a group at its end: an event that is recorded before that comes before them. The
+  // stream, which may be a default one, is of the context that is current now.
+  CUcontext context = nullptr;
+  MAYA_DRIVER(cuCtxGetCurrent)(&context);
+  keep_until_end([issue, record, context]() mutable {
+    CUcontext current = nullptr;
+    MAYA_DRIVER(cuCtxGetCurrent)(&current);
+    if (current != context) MAYA_DRIVER(cuCtxSetCurrent)(context);
+    const ncclResult_t result = launch(issue, record, shim::driver()->now_ns());
+    if (current != context) MAYA_DRIVER(cuCtxSetCurrent)(current);
+    return result;
+  });
+  return ncclSuccess;
 }
 
 }  // namespace

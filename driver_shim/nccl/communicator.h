@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -167,6 +168,8 @@ void begin_group();
 ncclResult_t end_group();
 bool in_group();
 uint32_t current_group();  // from 1; 0 outside of an explicit group
+// Inside an explicit group: `call` is made at its end, where its error is returned.
+void keep_until_end(std::function<ncclResult_t()> call);
 void touch(std::shared_ptr<Communicator> communicator);
 
 }  // namespace maya::nccl

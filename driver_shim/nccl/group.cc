@@ -1,9 +1,11 @@
-// ncclGroupStart and ncclGroupEnd. Calls are posted as they are issued; the end of the outermost group takes the
-// results that are there and finishes the communicators that were begun in it.
+// ncclGroupStart and ncclGroupEnd. Calls are kept until the end of the outermost group, which puts them on their
+// streams and posts them, takes the results that are there and finishes the communicators that were begun in it.
 #include "driver_shim/nccl/group.h"
 
 #include <atomic>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "driver_shim/nccl/twins.h"
 
@@ -14,6 +16,7 @@ struct GroupState {
   int depth = 0;
   int explicit_depth = 0;
   uint32_t number = 0;
+  std::vector<std::function<ncclResult_t()>> calls;
   std::set<std::shared_ptr<Communicator>> touched;
   std::vector<std::unique_ptr<Beginning>> beginnings;
 };
@@ -51,6 +54,8 @@ void begin_group() { ++group.depth; }
 bool in_group() { return group.explicit_depth > 0; }
 
 uint32_t current_group() { return group.explicit_depth > 0 ? group.number : 0; }
+
+void keep_until_end(std::function<ncclResult_t()> call) { group.calls.push_back(std::move(call)); }
 
 void touch(std::shared_ptr<Communicator> communicator) { group.touched.insert(std::move(communicator)); }
 
@@ -92,13 +97,20 @@ MAYA_NCCL(ncclGroupStart) {
 
 MAYA_NCCL(ncclGroupEnd) {
   if (!in_group()) return failed(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
+  // They are still of this group.
+  ncclResult_t first_error = ncclSuccess;
+  if (group.explicit_depth == 1) {
+    for (const auto& call : std::exchange(group.calls, {}))
+      if (const ncclResult_t result = call(); first_error == ncclSuccess) first_error = result;
+  }
   --group.explicit_depth;
-  return end_group();
+  const ncclResult_t ended = end_group();
+  return first_error != ncclSuccess ? first_error : ended;
 }
 
 MAYA_NCCL(ncclGroupSimulateEnd, ncclSimInfo_t* info) {
   if (!in_group()) return failed(ncclInvalidUsage, "ncclGroupSimulateEnd without ncclGroupStart");
   if (info != nullptr) info->estimatedTime = NCCL_UNDEF_FLOAT;
-  --group.explicit_depth;
+  if (--group.explicit_depth == 0) group.calls.clear();
   return end_group();
 }

@@ -86,6 +86,43 @@ TEST_CASE("one rank: results are its own data") {
   CHECK(ncclCommCount(comm, &count) == ncclInvalidArgument);
 }
 
+// PyTorch times a batch of sends and receives by events around ncclGroupEnd.
+TEST_CASE("the calls of a group are launched at its end, on the device that was current") {
+  World world;
+  constexpr size_t kCount = 64 << 20;  // of floats
+  std::vector<float*> data(4);
+  cudaEvent_t before, inside, after;
+  for (int r = 0; r < 4; ++r) {
+    REQUIRE(cudaSetDevice(r) == cudaSuccess);
+    REQUIRE(cudaMalloc(&data[r], kCount * sizeof(float)) == cudaSuccess);
+  }
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  for (cudaEvent_t* event : {&before, &inside, &after}) REQUIRE(cudaEventCreate(event) == cudaSuccess);
+  REQUIRE(cudaEventRecord(before, nullptr) == cudaSuccess);
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  for (int r = 0; r < 4; ++r) {
+    REQUIRE(cudaSetDevice(r) == cudaSuccess);
+    REQUIRE(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclSum, world.comms[r], nullptr) == ncclSuccess);
+  }
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  REQUIRE(cudaEventRecord(inside, nullptr) == cudaSuccess);
+  REQUIRE(cudaSetDevice(3) == cudaSuccess);
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  int device = -1;
+  CHECK((cudaGetDevice(&device) == cudaSuccess && device == 3));
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  REQUIRE(cudaEventRecord(after, nullptr) == cudaSuccess);
+  REQUIRE(cudaEventSynchronize(after) == cudaSuccess);
+  float nothing = -1, all = -1;
+  REQUIRE(cudaEventElapsedTime(&nothing, before, inside) == cudaSuccess);
+  REQUIRE(cudaEventElapsedTime(&all, inside, after) == cudaSuccess);
+  // A ring moves 2 * 3 / 4 * 256 MiB a rank, at most at the 450 GB/s of an H100's NVLink: 0.89 ms.
+  CHECK(all > 0.89f);
+  CHECK(nothing < all / 2);
+  for (cudaEvent_t event : {before, inside, after}) cudaEventDestroy(event);
+  for (float* one : data) cudaFree(one);
+}
+
 TEST_CASE("ranks that do not come in time are named") {
   setenv("MAYA_RENDEZVOUS_TIMEOUT", "1", 1);
   ncclUniqueId id;
