@@ -5,6 +5,8 @@
 // (counter - anchor) * rate. The anchor moves every so often, first after milliseconds, then at most once a second, by
 // whoever reads the clock then: the new line starts where the old one is and approaches CLOCK_MONOTONIC, so time never
 // steps back.
+#include "trace_proto/clock.h"
+
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,14 +14,16 @@
 #include <atomic>
 #include <cstring>
 
-#include "trace_proto/writer.h"
-
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace maya::trace {
+
+#if defined(__x86_64__)
+constinit ClockLine clock_line;
+#endif
+
 namespace {
 
 uint64_t system_now_ns() {
@@ -35,15 +39,7 @@ constexpr uint64_t kLongestInterval_ns = 1'000'000'000;
 constexpr int64_t kJump_ns =
     1'000'000;  // an error beyond this is a jump of the counter (migration, suspend), not drift
 
-// A straight line from counter to time, guarded by a sequence number that is odd while it changes.
-struct Line {
-  std::atomic<uint32_t> sequence{0};
-  std::atomic<uint64_t> anchor_ticks{0};
-  std::atomic<uint64_t> anchor_ns{0};
-  std::atomic<uint64_t> rate{0};          // nanoseconds per tick, scaled by 2^32
-  std::atomic<uint64_t> refine_ticks{0};  // counter value from which the line is due for a new anchor
-};
-Line line;
+constinit ClockLine& line = clock_line;
 std::atomic<int> clock_state{0};  // 0 not decided, 1 being decided, 2 counter, 3 system clock
 std::atomic<bool> refining{false};
 uint64_t first_ticks;  // the pair that the rate is measured from
@@ -73,9 +69,9 @@ bool counter_is_usable() {
 void read_pair(uint64_t* ticks, uint64_t* ns) {
   uint64_t best = ~0ull;
   for (int i = 0; i < 5; ++i) {
-    const uint64_t before = __rdtsc();
+    const uint64_t before = __builtin_ia32_rdtsc();
     const uint64_t now = system_now_ns();
-    const uint64_t after = __rdtsc();
+    const uint64_t after = __builtin_ia32_rdtsc();
     if (after - before < best) {
       best = after - before;
       *ticks = before + (after - before) / 2;
@@ -89,7 +85,7 @@ void publish(uint64_t ticks, uint64_t ns, uint64_t rate, uint64_t next_ns) {
   line.anchor_ticks.store(ticks, std::memory_order_release);
   line.anchor_ns.store(ns, std::memory_order_release);
   line.rate.store(rate, std::memory_order_release);
-  line.refine_ticks.store(ticks + static_cast<uint64_t>((static_cast<unsigned __int128>(next_ns) << 32) / rate),
+  line.window_ticks.store(static_cast<uint64_t>((static_cast<unsigned __int128>(next_ns) << 32) / rate),
                           std::memory_order_release);
   line.sequence.fetch_add(1, std::memory_order_acq_rel);
 }
@@ -155,10 +151,10 @@ __attribute__((noinline)) void refine() {
 }  // namespace
 
 #if defined(__x86_64__)
-uint64_t now_ns() {
+uint64_t now_ns_slow() {
   while (true) {
     const int state = clock_state.load(std::memory_order_acquire);
-    if (__builtin_expect(state != 2, 0)) {
+    if (state != 2) {
       if (state != 0) return system_now_ns();
       decide();
       continue;
@@ -167,14 +163,13 @@ uint64_t now_ns() {
     const uint64_t anchor_ticks = line.anchor_ticks.load(std::memory_order_acquire);
     const uint64_t anchor_ns = line.anchor_ns.load(std::memory_order_acquire);
     const uint64_t rate = line.rate.load(std::memory_order_acquire);
-    const uint64_t refine_ticks = line.refine_ticks.load(std::memory_order_acquire);
-    const uint64_t ticks = __rdtsc();
-    if (__builtin_expect((sequence & 1) || line.sequence.load(std::memory_order_relaxed) != sequence, 0)) {
-      if (sequence & 1) return system_now_ns();  // its owner may not be running
-      continue;
-    }
-    if (__builtin_expect(ticks >= refine_ticks, 0)) refine();
-    return ticks > anchor_ticks ? anchor_ns + scaled(ticks - anchor_ticks, rate) : anchor_ns;
+    const uint64_t window_ticks = line.window_ticks.load(std::memory_order_acquire);
+    const uint64_t ticks = __builtin_ia32_rdtsc();
+    if ((sequence & 1) != 0) return system_now_ns();  // its owner may not be running
+    if (line.sequence.load(std::memory_order_relaxed) != sequence) continue;
+    if (ticks <= anchor_ticks) return anchor_ns;
+    if (ticks - anchor_ticks >= window_ticks) refine();
+    return anchor_ns + scaled(ticks - anchor_ticks, rate);
   }
 }
 #else

@@ -9,39 +9,22 @@
 
 namespace maya::trace {
 
-inline void Writer::Impl::write_two_fields(uint8_t tag_byte, uint32_t record_id, uint32_t stream, uint64_t time_ns) {
+// Whatever may be the case: the thread's first record, a full chunk, a pause, a writer that has stopped.
+void Writer::Impl::write_two_fields_slow(uint8_t tag_byte, uint32_t record_id, uint32_t stream, uint64_t time_ns) {
   Slot* own = slot();
-  if (__builtin_expect(own == nullptr || !enter(own, false), 0)) return;
-  const uint64_t delta_ns = time_ns > own->last_ns ? time_ns - own->last_ns : 0;
-  if (__builtin_expect(own->room() < kHotRecord_bytes + kLeastPadding_bytes || delta_ns > kLookForDelays_ns, 0)) {
-    uint8_t fields[kHotRecord_bytes];
-    fields[0] = tag_byte;
-    uint8_t* end = put_varint(fields + 1, record_id);
-    if (stream != 0) {
-      *end++ = kStreamTag;
-      end = put_varint(end, stream);
-    }
-    write_record(own, fields, static_cast<size_t>(end - fields), time_ns, false);
-    leave(own);
-    return;
-  }
-  uint8_t* tag = own->position;
-  uint8_t* out = tag + 2;
-  *out++ = tag_byte;
-  out = put_varint(out, record_id);
-  out = put_delta(out, delta_ns);
+  if (own == nullptr || !enter(own, false)) return;
+  uint8_t fields[kHotRecord_bytes];
+  fields[0] = tag_byte;
+  uint8_t* end = put_varint(fields + 1, record_id);
   if (stream != 0) {
-    *out++ = kStreamTag;
-    out = put_varint(out, stream);
+    *end++ = kStreamTag;
+    end = put_varint(end, stream);
   }
-  tag[1] = static_cast<uint8_t>(out - tag - 2);
-  publish(tag);
-  own->position = out;
-  own->last_ns += delta_ns;
+  write_record(own, fields, static_cast<size_t>(end - fields), time_ns, false);
   leave(own);
 }
 
-Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)), head_(impl_.get()) {}
 
 std::unique_ptr<Writer> Writer::create(const Options& options, std::string* error) {
   now_ns();  // decides on the clock here, not in the first recorded call
@@ -56,12 +39,13 @@ Writer::~Writer() {
   impl_->delist();
 }
 
-void Writer::launch(uint32_t configuration, uint32_t stream, uint64_t time_ns) {
-  impl_->write_two_fields(kLaunchTag, configuration, stream, time_ns);
+void Writer::launch_slow(uint32_t configuration, uint32_t stream, uint64_t time_ns) {
+  impl_->write_two_fields_slow(kLaunchTag, configuration, stream, time_ns);
 }
 
 void Writer::operation(uint32_t operation, uint32_t stream, uint64_t time_ns) {
-  impl_->write_two_fields(kOperationTag, operation, stream, time_ns);
+  if (!write_two_fields(*head_, kOperationTag, operation, stream, time_ns))
+    impl_->write_two_fields_slow(kOperationTag, operation, stream, time_ns);
 }
 
 void Writer::packet(const Encoder& fields, uint64_t time_ns) { packet(fields.data(), fields.size(), time_ns); }

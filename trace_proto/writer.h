@@ -11,13 +11,15 @@
 #include <memory>
 #include <string>
 
+#include "trace_proto/clock.h"
 #include "trace_proto/encoder.h"
+#include "trace_proto/writer_slot.h"
 
 namespace maya::trace {
 
-// Nanoseconds on CLOCK_MONOTONIC's scale, from the time-stamp counter where that is invariant (about 10 ns), else
-// clock_gettime.
-uint64_t now_ns();
+// All threads of the process have passed a full memory barrier when this returns. Where the kernel lacks the call,
+// waiting long enough for every store buffer to drain does the same.
+void barrier_in_all_threads();
 
 class Writer {
  public:
@@ -32,7 +34,10 @@ class Writer {
   ~Writer();  // finishes the file as finish() does, unless this is a forked child
 
   // Hot path: one launch by the calling thread. Ids are 1 and above.
-  void launch(uint32_t configuration, uint32_t stream, uint64_t time_ns);
+  [[gnu::always_inline]] void launch(uint32_t configuration, uint32_t stream, uint64_t time_ns) {
+    if (!write_two_fields(*head_, kLaunchTag, configuration, stream, time_ns)) [[unlikely]]
+      launch_slow(configuration, stream, time_ns);
+  }
   // Hot path: one library operation.
   void operation(uint32_t operation, uint32_t stream, uint64_t time_ns);
   // Any other packet: `fields` are encoded Packet fields except delta_ns, which the writer adds. One that does not fit
@@ -57,7 +62,9 @@ class Writer {
  private:
   struct Impl;
   explicit Writer(std::unique_ptr<Impl> impl);
+  void launch_slow(uint32_t configuration, uint32_t stream, uint64_t time_ns);
   std::unique_ptr<Impl> impl_;
+  const WriterHead* const head_;  // impl_'s
 };
 
 }  // namespace maya::trace

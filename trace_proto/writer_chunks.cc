@@ -1,7 +1,5 @@
 // Where the bytes go: windows of the file, chunks of a window, and their orderly end.
-#include <linux/membarrier.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,14 +28,6 @@ int64_t monotonic_ns() {
 
 void nap() {
   const timespec pause = {0, 50'000};
-  nanosleep(&pause, nullptr);
-}
-
-// All threads of the process have passed a full memory barrier when this returns. Where the kernel lacks the call,
-// waiting long enough for every store buffer to drain does the same.
-void barrier_in_all_threads() {
-  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
-  const timespec pause = {0, 10'000'000};
   nanosleep(&pause, nullptr);
 }
 

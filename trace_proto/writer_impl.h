@@ -12,12 +12,11 @@
 #include "trace_proto/chunk_layout.h"
 #include "trace_proto/trace_file.h"
 #include "trace_proto/writer.h"
+#include "trace_proto/writer_slot.h"
 
 namespace maya::trace {
 
 constexpr size_t kFirstWindow_bytes = 1 << 20;
-
-enum State : uint32_t { kRunning = 0, kFull = 1, kFinished = 2, kAbandoned = 3 };
 
 // Part of the file that is mapped at once; unmapped when its last chunk is closed.
 struct Window {
@@ -28,38 +27,9 @@ struct Window {
   uint32_t open_chunks = 0;
 };
 
-// What one host thread writes into. The owning thread uses it without a lock while `busy` is set; finish() takes it
-// over once it is not.
-struct alignas(64) Slot {
-  std::atomic<uint32_t> busy{0};
-  uint8_t* position = nullptr;  // next record; null when the slot has no chunk
-  uint8_t* end = nullptr;       // end of the chunk
-  uint64_t last_ns = 0;
-  Window* window = nullptr;
-  uint32_t thread = 0;
-  uint32_t thread_sequence = 0;
-  uint64_t delayed_ns = 0;                  // delays_so_far() of the thread when it was last asked
-  bool quiet = false;                       // seen outside a record since the writer stopped
-  std::atomic<const void*> owner{nullptr};  // the thread's `current`; null when its thread has ended
-  Slot* next = nullptr;
-
-  size_t room() const { return end - position; }
-};
-
-// A thread that recorded nothing for so long is asked for its delays. What takes the processor from a thread on a
-// loaded machine takes it for longer.
-constexpr uint64_t kLookForDelays_ns = 200'000;
 // How long the calling thread was ready to run without a processor, since it began (Linux, /proc/thread-self/schedstat,
 // the second number); 0 where the kernel does not tell.
 uint64_t delays_so_far();
-
-struct Current {
-  uint64_t writer = 0;
-  Slot* slot = nullptr;
-};
-// Initial-exec: the access is one instruction and never allocates. The few bytes fit the static TLS surplus of
-// late-loaded libraries.
-extern constinit thread_local Current current __attribute__((tls_model("initial-exec")));
 
 class Lock {
  public:
@@ -72,12 +42,10 @@ class Lock {
   pthread_mutex_t* mutex_;
 };
 
-struct Writer::Impl {
-  uint64_t id = 0;  // never reused, so that a thread's `current` cannot mean another writer
+struct Writer::Impl : WriterHead {
   size_t chunk_bytes = 0;
   bool records_delays = false;
   TraceFile file;
-  std::atomic<uint32_t> state{kRunning};
   std::atomic<uint64_t> lost{0};
 
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards what follows, and the slots of ended threads
@@ -106,7 +74,7 @@ struct Writer::Impl {
   void stop_full();
   bool all_quiet();
   void close_all();
-  void write_two_fields(uint8_t tag, uint32_t id, uint32_t stream, uint64_t time_ns);
+  void write_two_fields_slow(uint8_t tag, uint32_t id, uint32_t stream, uint64_t time_ns);
   void write_record(Slot* slot, const uint8_t* fields, size_t bytes, uint64_t time_ns, bool is_end);
 
   Slot* slot() { return __builtin_expect(current.writer == id, 1) ? current.slot : attach(); }

@@ -1,8 +1,10 @@
 // Threads come and go: a slot for each, given to another thread when its own has ended; forked children stop writing.
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <new>
 
 #include "trace_proto/writer_impl.h"
@@ -25,6 +27,15 @@ uint64_t last_writer_id = 0;  // guarded by the mutex, as the list of live write
 }  // namespace
 
 std::atomic<Writer::Impl*> Writer::Impl::live{nullptr};
+
+void barrier_in_all_threads() {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+  if (errno == EPERM && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+    return;
+  const timespec pause = {0, 10'000'000};
+  nanosleep(&pause, nullptr);
+}
 
 void Writer::Impl::enlist() {
   pthread_once(&process_hooks_once, install_process_hooks);

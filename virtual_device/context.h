@@ -5,9 +5,11 @@
 // atomics.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
+
+#include "virtual_device/stream_group.h"
 
 namespace maya::device {
 
@@ -37,14 +39,11 @@ struct Context {
   std::atomic<uint64_t> own_busy_ns{0};
 
   // Virtual time: the end of the last work of each kind of stream. The legacy default stream keeps its own clock here.
-  std::atomic<uint64_t> legacy_ready_ns{0};        // the legacy default stream
-  std::atomic<uint64_t> blocking_ready_ns{0};      // the other streams that order with it
-  std::atomic<uint64_t> non_blocking_ready_ns{0};  // streams made with CU_STREAM_NON_BLOCKING
+  std::atomic<uint64_t> legacy_ready_ns{0};  // the legacy default stream
+  StreamGroup blocking;                      // the other streams that order with it
+  StreamGroup non_blocking;                  // streams made with CU_STREAM_NON_BLOCKING
   uint64_t all_ready_ns() const {
-    uint64_t latest = legacy_ready_ns.load(std::memory_order_relaxed);
-    for (const std::atomic<uint64_t>* other : {&blocking_ready_ns, &non_blocking_ready_ns})
-      if (other->load(std::memory_order_relaxed) > latest) latest = other->load(std::memory_order_relaxed);
-    return latest;
+    return std::max({legacy_ready_ns.load(std::memory_order_relaxed), blocking.latest_ns(), non_blocking.latest_ns()});
   }
 };
 

@@ -22,11 +22,12 @@ class HandlePool {
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     slots_ = p == MAP_FAILED ? nullptr : static_cast<Slot*>(p);
     if (slots_ == nullptr) capacity_ = 0;
+    bytes_ = capacity_ * sizeof(Slot);
   }
   ~HandlePool() {
     for (size_t i = 0; i < used_; ++i)
       if (slots_[i].live.load(std::memory_order_relaxed)) object(i)->~T();
-    if (slots_ != nullptr) munmap(slots_, capacity_ * sizeof(Slot));
+    if (slots_ != nullptr) munmap(slots_, bytes_);
   }
   HandlePool(const HandlePool&) = delete;
   HandlePool& operator=(const HandlePool&) = delete;
@@ -62,7 +63,7 @@ class HandlePool {
   // The object behind a handle, nullptr when the handle is not one of a live object of this pool.
   T* get(const void* handle) const {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
-    if (offset >= capacity_ * sizeof(Slot) || offset % sizeof(Slot) != 0) return nullptr;
+    if (offset >= bytes_ || offset % sizeof(Slot) != 0) return nullptr;
     // The handle is the address of the slot.
     Slot* const slot = reinterpret_cast<Slot*>(const_cast<void*>(handle));
     return slot->live.load(std::memory_order_acquire) ? std::launder(reinterpret_cast<T*>(slot->storage)) : nullptr;
@@ -107,6 +108,7 @@ class HandlePool {
   T* object(size_t index) const { return std::launder(reinterpret_cast<T*>(slots_[index].storage)); }
 
   size_t capacity_ = 0;
+  size_t bytes_ = 0;
   Slot* slots_ = nullptr;
   size_t used_ = 0;
   size_t first_free_ = kNone;

@@ -11,6 +11,8 @@ std::atomic<uint64_t> large_computation_count{0};
 struct KernelBehavior {
   std::unique_ptr<Effect> effect;  // never null
   std::vector<ScalarSlot> scalars;
+  std::vector<PointerSlot> pointers;
+  bool watches = false;  // `pointers` is all that it works on
 };
 
 namespace {
@@ -75,6 +77,7 @@ KernelBehaviorPtr classify(const KernelInfo& kernel) {
     if (behavior->effect != nullptr) break;
   }
   add_absolute_offsets(kernel, &behavior->scalars);
+  behavior->watches = behavior->effect->watch(&behavior->pointers);
   return KernelBehaviorPtr(behavior.release());
 }
 
@@ -83,6 +86,10 @@ void apply_effects(const KernelBehavior& behavior, const Launch& launch, Memory&
 }
 
 const std::vector<ScalarSlot>& shape_scalars(const KernelBehavior& behavior) { return behavior.scalars; }
+
+const std::vector<PointerSlot>* watched_pointers(const KernelBehavior& behavior) {
+  return behavior.watches ? &behavior.pointers : nullptr;
+}
 
 EffectCounters effect_counters() {
   return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed), large_computations()};

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,29 @@ struct KernelBehaviorDeleter {
 using KernelBehaviorPtr = std::unique_ptr<const KernelBehavior, KernelBehaviorDeleter>;
 KernelBehaviorPtr classify(const KernelInfo& kernel);
 
-// Applies the launch's effects on `memory`. Steady-state cost must be a few nanoseconds when no byte near its pointers
-// is known: scan the pointer slots found by classify(), ask Memory::maybe_known, done. Thread safe.
+// Applies the launch's effects on `memory`. Thread safe.
 void apply_effects(const KernelBehavior& behavior, const Launch& launch, Memory& memory);
+
+// Where a word of the arguments stands that may be a pointer.
+struct PointerSlot {
+  uint32_t parameter;
+  uint32_t offset_in_parameter;
+};
+// The pointers that a launch works on, where it has no effect as long as nothing is known around them: null when it may
+// have one all the same.
+const std::vector<PointerSlot>* watched_pointers(const KernelBehavior& behavior);
+// Whether a launch may have effects. A few instructions a pointer: nearly all launches of a training step have none.
+inline bool may_have_effects(const PointerSlot* slots, size_t count, void* const* arguments, const Memory& memory) {
+  const Memory::KnownProbe probe(memory);
+  for (size_t i = 0; i < count; ++i) {
+    Address address;
+    std::memcpy(&address, static_cast<const char*>(arguments[slots[i].parameter]) + slots[i].offset_in_parameter,
+                sizeof address);
+    if (probe.maybe_readable(address)) [[unlikely]]
+      return true;
+  }
+  return false;
+}
 
 // The scalar arguments that decide how much work the launch is (element counts, sizes; never pointers, seeds or
 // learning rates), as parameter slots found once by classify(): at most 8. They become part of the interned launch

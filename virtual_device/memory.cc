@@ -198,6 +198,9 @@ MemoryStatus Memory::add_host(const Allocation& allocation) {
   Allocation entry = allocation;
   if (entry.id == 0) entry.id = impl_->next_id++;
   impl_->host.emplace_hint(next, entry.base, entry);
+  const Address low = host_low_.load(std::memory_order_relaxed), end = entry.base + entry.bytes;
+  if (low == 0 || entry.base < low) host_low_.store(entry.base, std::memory_order_relaxed);
+  if (end > host_high_.load(std::memory_order_relaxed)) host_high_.store(end, std::memory_order_relaxed);
   return MemoryStatus::kOk;
 }
 

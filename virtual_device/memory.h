@@ -133,6 +133,11 @@ class Memory {
   // Removes one entry that overlaps [base, base + bytes); false when there is none.
   bool remove_host_overlap(Address base, uint64_t bytes, Allocation* removed);
   std::vector<Allocation> host_memory_of(const void* context) const;
+  // Fast filter: false means that the address never was in any of it. No lock.
+  bool maybe_host(Address address) const {
+    const Address low = host_low_.load(std::memory_order_relaxed);
+    return address - low < host_high_.load(std::memory_order_relaxed) - low;
+  }
 
   // --- bytes ---
   // All take device addresses inside live allocations; a range that leaves its allocation gives kInvalidValue.
@@ -160,13 +165,18 @@ class Memory {
   class KnownProbe {
    public:
     explicit KnownProbe(const Memory& memory)
-        : base_(memory.range_base_), bytes_(memory.range_bytes_), view_(memory.filter_->view()) {}
+        : base_(memory.range_base_), bytes_(memory.range_bytes_), view_(memory.filter_->view()), memory_(memory) {}
     bool maybe_known(Address address) const { return address - base_ < bytes_ && view_.maybe_known(address - base_); }
+    // Also true of host memory that kernels may use, all of whose bytes are known.
+    bool maybe_readable(Address address) const {
+      return address - base_ < bytes_ ? view_.maybe_known(address - base_) : memory_.maybe_host(address);
+    }
 
    private:
     Address base_;
     uint64_t bytes_;
     Filter::View view_;
+    const Memory& memory_;
   };
   // As read(); *runs gets the known parts as (offset, bytes), ascending, without neighbours that touch.
   using Runs = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -212,6 +222,8 @@ class Memory {
   std::atomic<void (*)(uint32_t)> settle_{nullptr};
   Address range_base_ = 0;
   uint64_t range_bytes_ = 0;
+  // All host memory that was ever added lies in [low, high).
+  std::atomic<Address> host_low_{0}, host_high_{0};
   struct Impl;
   std::unique_ptr<Impl> impl_;
   const Filter* filter_ = nullptr;  // impl_'s, in reach of the launch path

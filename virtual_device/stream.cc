@@ -12,10 +12,15 @@ Stream::Stream(Context* context, uint32_t id, uint32_t flags, int priority, bool
       default_stream_(default_stream),
       clock_(default_stream ? &context->legacy_ready_ns : &ready_ns_),
       group_(default_stream  ? nullptr
-             : is_blocking() ? &context->blocking_ready_ns
-                             : &context->non_blocking_ready_ns),
-      orders_after_(default_stream  ? &context->blocking_ready_ns
-                    : is_blocking() ? &context->legacy_ready_ns
-                                    : clock_) {}
+             : is_blocking() ? &context->blocking
+                             : &context->non_blocking),
+      orders_after_group_(default_stream ? &context->blocking : nullptr),
+      orders_after_(is_blocking() ? &context->legacy_ready_ns : clock_) {
+  if (group_ != nullptr) group_->add(clock_);
+}
+
+Stream::~Stream() {
+  if (group_ != nullptr) group_->remove(clock_);
+}
 
 }  // namespace maya::device

@@ -144,6 +144,10 @@ struct MayaTable {
   void (*attach_profiler)(const ProfilerHooks* hooks);
   void (*each_resource)(void (*visit)(const DeviceResource* resource));
   CUresult (*stream_id)(CUstream stream, int per_thread, uint32_t* id, CUcontext* context);
+
+  // launch() without attributes, in the order and the registers of cudaLaunchKernel: x in the low half of grid_xy.
+  CUresult (*launch_plain)(CUkernel kernel, uint64_t grid_xy, uint32_t grid_z, uint64_t block_xy, uint32_t block_z,
+                           void** arguments, uint32_t shared_bytes, CUstream stream);
 };
 
 }  // namespace maya

@@ -76,6 +76,9 @@ CUresult launch_configured(const CUlaunchConfig* config, CUfunction function, vo
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
                         CUstream stream, void** parameters, void** extra) {
+  if (extra == nullptr) [[likely]]
+    return maya::cuda::launch_plain(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+                                    parameters);
   maya::device::Launch launch = make_launch(grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes);
   return launch_with(function, launch, stream, false, parameters, extra);
 }

@@ -203,6 +203,7 @@ constexpr MayaTable kTable = {
     .attach_profiler = &Profiler::attach,
     .each_resource = &Profiler::each_resource,
     .stream_id = &Profiler::stream_id,
+    .launch_plain = &launch_plain_from_library,
 };
 
 // NVIDIA's compilers ask too, and do without: they need no driver (design.md section 2). By the file's name, also where

@@ -22,4 +22,7 @@ inline bool in_forked_child() noexcept {
   return fork_guard.started.load(std::memory_order_relaxed) && fork_guard.alive->load(std::memory_order_relaxed) == 0;
 }
 
+// The same for who knows that the driver had been started, by this process or the one that it comes from.
+inline bool started_driver_is_gone() noexcept { return fork_guard.alive->load(std::memory_order_relaxed) == 0; }
+
 }  // namespace maya::cuda

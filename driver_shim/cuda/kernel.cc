@@ -22,7 +22,16 @@ std::span<const device::ScalarSlot> first_scalars(const device::KernelBehavior& 
   return all.first(std::min<size_t>(all.size(), kMostScalars));
 }
 
+uint32_t next_stamp() {
+  static constinit std::atomic<uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
+
+constinit std::atomic<const device::HandlePool<Kernel>*> known_kernels{nullptr};
+
+void Kernel::renew_stamp() { stamp.store(next_stamp(), std::memory_order_relaxed); }
 
 Kernel::Kernel(const device::KernelInfo& kernel_info, uint64_t section_bytes, LoadedImage* owner)
     : info(kernel_info),
@@ -30,11 +39,13 @@ Kernel::Kernel(const device::KernelInfo& kernel_info, uint64_t section_bytes, Lo
       image(owner),
       code_bytes(section_bytes),
       shape_scalars(first_scalars(*behavior)),
+      watches(device::watched_pointers(*behavior) != nullptr),
+      pointers(watches ? *device::watched_pointers(*behavior) : std::span<const device::PointerSlot>()),
+      key_scalars(static_cast<uint32_t>(shape_scalars.size())),
+      stamp(next_stamp()),
       max_dynamic_shared_bytes(default_dynamic_shared(info)),
       required_cluster{static_cast<int32_t>(info.required_cluster[0]), static_cast<int32_t>(info.required_cluster[1]),
                        static_cast<int32_t>(info.required_cluster[2])} {}
-
-Kernel* resolve_kernel(const void* handle) noexcept { return kernel_pool().get(handle); }
 
 CUresult load_kernel_slow(Kernel& kernel, Driver& driver, Context& context) {
   return kernel.image->load(driver, context, kernel);
@@ -104,6 +115,7 @@ CUresult set_kernel_attribute(Kernel& kernel, const device::DeviceProfile& profi
           static_cast<uint64_t>(value) + kernel.info.static_shared_bytes > profile.shared_bytes_per_block_optin)
         return CUDA_ERROR_INVALID_VALUE;
       kernel.max_dynamic_shared_bytes.store(value, std::memory_order_relaxed);
+      kernel.renew_stamp();
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
@@ -116,10 +128,12 @@ CUresult set_kernel_attribute(Kernel& kernel, const device::DeviceProfile& profi
       if (kernel.info.required_cluster[0] != 0) return CUDA_ERROR_NOT_PERMITTED;
       kernel.required_cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH].store(value,
                                                                                           std::memory_order_relaxed);
+      kernel.renew_stamp();
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
       if (value != 0 && value != 1) return CUDA_ERROR_INVALID_VALUE;
       kernel.non_portable_cluster_allowed.store(value, std::memory_order_relaxed);
+      kernel.renew_stamp();
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)

@@ -35,10 +35,16 @@ struct Kernel {
   LoadedImage* const image;                                 // the module or library it came from
   const uint64_t code_bytes;                                // 0 when the image is text
   const std::span<const device::ScalarSlot> shape_scalars;  // of `behavior`, kMostScalars at most
+  const bool watches;                                       // a launch has no effects where nothing is known around...
+  const std::span<const device::PointerSlot> pointers;      // ...these
 
-  // For the launch path: ids of interned trace records, owned by launch.cc.
-  std::atomic<uint32_t> trace_id{0};  // 0: not yet in the trace
+  // For the launch path, owned by launch.cc.
+  std::atomic<uint32_t> trace_id{0};  // of the interned record; 0: not yet in the trace
   std::atomic<uint32_t> variants{0};  // launch configurations interned so far
+  std::atomic<uint32_t> key_scalars;  // how many of shape_scalars tell launches apart
+  // A number that no kernel had before, and that this one has until a setting changes that launches look at.
+  std::atomic<uint32_t> stamp;
+  void renew_stamp();
 
   // Set by cuFuncSetAttribute and cuKernelSetAttribute.
   std::atomic<int32_t> max_dynamic_shared_bytes;       // what a launch may ask for without an error
@@ -54,7 +60,11 @@ struct Kernel {
 
 // The kernel behind a CUfunction or CUkernel handle; null for anything else (null, stale, garbage). Lock-free, a few
 // instructions.
-Kernel* resolve_kernel(const void* handle) noexcept;
+extern constinit std::atomic<const device::HandlePool<Kernel>*> known_kernels;  // null before the first is made
+inline Kernel* resolve_kernel(const void* handle) noexcept {
+  const device::HandlePool<Kernel>* pool = known_kernels.load(std::memory_order_acquire);
+  return pool == nullptr ? nullptr : pool->get(handle);
+}
 
 // Loads the kernel's code into the memory of a context's device as lazy loading does at first use: charges the modules
 // layer. CUDA_ERROR_OUT_OF_MEMORY when it does not fit. A load and a compare when it is loaded already.

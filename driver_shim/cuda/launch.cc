@@ -20,30 +20,6 @@ namespace {
 // A kernel with more different shape arguments than this is told apart by its grid and block only.
 constexpr uint32_t kMostVariants = 64;
 
-[[gnu::always_inline]] inline void add_scalars(const Kernel& kernel, const device::Launch& launch, LaunchKey* key) {
-  if (launch.arguments == nullptr || kernel.variants.load(std::memory_order_relaxed) > kMostVariants) return;
-  for (const device::ScalarSlot& slot : kernel.shape_scalars) {
-    const char* bytes = static_cast<const char*>(launch.arguments[slot.parameter]) + slot.offset_in_parameter;
-    uint64_t value = 0;
-    if (slot.size == 4) {
-      uint32_t word = 0;
-      memcpy(&word, bytes, sizeof word);
-      value = word;
-    } else if (slot.size == sizeof value) {
-      memcpy(&value, bytes, sizeof value);
-    } else {
-      memcpy(&value, bytes, slot.size < sizeof value ? slot.size : sizeof value);
-    }
-    key->add(value);
-  }
-}
-
-[[gnu::always_inline]] inline void make_key(const Kernel& kernel, const device::Launch& launch, LaunchKey* key) {
-  key->make(&kernel, kernel.trace_id.load(std::memory_order_relaxed), launch);
-  add_scalars(kernel, launch, key);
-  key->finish(launch);
-}
-
 // All launch configurations of the process, so that threads share the ids.
 struct Interned {
   std::mutex mutex;
@@ -60,18 +36,17 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
   std::lock_guard<std::mutex> lock(interned().mutex);
   if (kernel.trace_id.load(std::memory_order_relaxed) == 0)
     kernel.trace_id.store(Recorder::get().kernel(kernel.info), std::memory_order_relaxed);
-  // A kernel that was not yet in the trace had no id when the key was made.
+  // In the trace a kernel is the same whatever its settings are.
   LaunchKey key = wanted;
-  key.make_head(&kernel, kernel.trace_id.load(std::memory_order_relaxed), launch);
+  key.set_stamp(kernel.trace_id.load(std::memory_order_relaxed));
   const uint64_t hash = key.hash();
   const auto [first, last] = interned().by_hash.equal_range(hash);
   for (auto known = first; known != last; ++known)
-    if (known->second.key == key) return known->second;
+    if (known->second.matches(key)) return known->second;
 
   LaunchView::Scalar scalars[kMostScalars];
   const auto slots = kernel.shape_scalars;
-  for (uint32_t i = 0; i < key.scalar_count(); ++i)
-    scalars[i] = {slots[i].absolute_offset, slots[i].size, key.scalar(i)};
+  for (uint32_t i = 0; i < key.scalar_count; ++i) scalars[i] = {slots[i].absolute_offset, slots[i].size, key.tail[i]};
   LaunchView view;
   view.mangled_name = kernel.info.name;
   view.parameter_count = static_cast<uint32_t>(kernel.info.parameters.size());
@@ -81,19 +56,28 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
   view.static_shared_bytes = kernel.info.static_shared_bytes;
   view.registers = kernel.info.registers;
   view.scalars = scalars;
-  view.scalar_count = key.scalar_count();
+  view.scalar_count = key.scalar_count;
   const std::optional<device::KernelWork> work = counted_work(driver, kernel, launch);
   if (work) view.counted = &*work;
   const double estimate_ns = estimator.estimate(work_of(view)).median_ns;
 
-  LaunchCache::Entry made;
-  made.key = key;
-  made.configuration = Recorder::get().launch_configuration(kernel.trace_id.load(std::memory_order_relaxed), launch,
-                                                            scalars, key.scalar_count(), estimate_ns, view.counted);
-  made.duration_ns = whole_ns(estimate_ns);
+  LaunchCache::Entry made{};
+  made.set(key,
+           Recorder::get().launch_configuration(kernel.trace_id.load(std::memory_order_relaxed), launch, scalars,
+                                                key.scalar_count, estimate_ns, view.counted),
+           whole_ns(estimate_ns));
   interned().by_hash.emplace(hash, made);
-  kernel.variants.fetch_add(1, std::memory_order_relaxed);
+  if (kernel.variants.fetch_add(1, std::memory_order_relaxed) >= kMostVariants)
+    kernel.key_scalars.store(0, std::memory_order_relaxed);
   return made;
+}
+
+LaunchKey make_key(const Kernel& kernel, const device::Launch& launch) {
+  LaunchKey key(&kernel, kernel.stamp.load(std::memory_order_relaxed), Dimensions::of(launch),
+                launch.dynamic_shared_bytes);
+  if (launch.arguments != nullptr) key.add_scalars(kernel, launch.arguments);
+  key.add_cluster(launch);
+  return key;
 }
 
 // The first launch of this kind by this thread.
@@ -102,7 +86,8 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
                                                    LaunchCache::Entry* entry) {
   const device::DeviceProfile& profile = driver.profile(context.device);
   if (const CUresult status = check_launch(kernel, launch, profile); status != CUDA_SUCCESS) return status;
-  *entry = intern(driver, driver.estimator(context.device), kernel, launch, key);
+  const LaunchCache::Entry found = intern(driver, driver.estimator(context.device), kernel, launch, key);
+  entry->set(key, found.configuration, found.duration_ns);
   return CUDA_SUCCESS;
 }
 
@@ -144,12 +129,20 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
   thread->launches = std::make_unique<LaunchCache>();
 }
 
-// No lambda and no call by reference in here, and all that is small put into one function: at this length what is
-// passed through memory counts.
-[[gnu::always_inline]] inline CUresult launch_now(const void* kernel_handle, device::Launch& launch,
-                                                  CUstream stream_handle, bool per_thread,
-                                                  const CUlaunchAttribute* attributes, uint32_t attribute_count) {
-  const uint64_t entry_ns = trace::now_ns();
+// *own_ns: what the launch has taken that no real launch takes.
+void apply_effects(Driver& driver, const ThreadState& thread, const Kernel& kernel, const device::Launch& launch,
+                   uint64_t entry_ns, uint64_t* own_ns) {
+  const uint64_t settled_ns = thread.settling_ns, large = device::large_computations();
+  device::apply_effects(*kernel.behavior, launch, driver.memory());
+  if (device::large_computations() != large)
+    *own_ns = trace::now_ns() - entry_ns;
+  else
+    *own_ns += thread.settling_ns - settled_ns;
+}
+
+// Any launch. entry_ns: when the call began.
+CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream stream_handle, bool per_thread,
+                    const CUlaunchAttribute* attributes, uint32_t attribute_count, uint64_t entry_ns) {
   Driver* driver = nullptr;
   ThreadState* thread = nullptr;
   Stream* stream = nullptr;
@@ -171,23 +164,20 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
   if (static_cast<int64_t>(launch.dynamic_shared_bytes) >
       kernel->max_dynamic_shared_bytes.load(std::memory_order_relaxed))
     return CUDA_ERROR_INVALID_VALUE;
-  if (stream->capture() != nullptr) [[unlikely]]
+  if (stream->capture() != nullptr)
     return capture_launch(*driver, *stream, *kernel, launch, attributes, attribute_count, events);
 
-  LaunchKey key;
-  make_key(*kernel, launch, &key);
+  const LaunchKey key = make_key(*kernel, launch);
   if (thread->launches == nullptr) make_cache(thread);
   LaunchCache::Entry& entry = thread->launches->slot(key.hash());
   uint64_t own_ns = 0;  // what no real launch takes, beyond a few nanoseconds
-  if (entry.configuration == 0 || !(entry.key == key)) [[unlikely]] {
+  if (!entry.matches(key)) {
     if (const CUresult status = first_launch(*driver, context, *kernel, launch, key, &entry); status != CUDA_SUCCESS)
       return status;
     own_ns = trace::now_ns() - entry_ns;
   }
   if (const CUresult status = load_kernel(*kernel, *driver, context); status != CUDA_SUCCESS) return status;
-
-  const uint64_t settled_ns = thread->settling_ns, large = device::large_computations();
-  device::apply_effects(*kernel->behavior, launch, driver->memory());
+  apply_effects(*driver, *thread, *kernel, launch, entry_ns, &own_ns);
   const uint64_t end_ns = stream->enqueue(driver->to_virtual_ns(entry_ns) + driver->launch_latency_ns(),
                                           entry.duration_ns, driver->queued_gap_ns());
   if (events.count != 0) record_events(*driver, events, end_ns);
@@ -195,10 +185,7 @@ LaunchCache::Entry intern(Driver& driver, const Estimator& estimator, Kernel& ke
     Profiler::tell_launch(
         {*driver, context, stream->id(), end_ns, entry.duration_ns, entry_ns, 0, 0, stream->priority()}, *kernel,
         launch);
-  if (device::large_computations() != large) [[unlikely]]
-    own_ns = trace::now_ns() - entry_ns;
-  own_ns += thread->settling_ns - settled_ns;
-  if (own_ns != 0) [[unlikely]]
+  if (own_ns != 0)
     Recorder::get().timed_launch(entry.configuration, stream->id(), entry_ns, own_ns);
   else if (trace::Writer* writer = Recorder::writer(); writer != nullptr)
     writer->launch(entry.configuration, stream->id(), entry_ns);
@@ -212,8 +199,7 @@ CUresult resolve_launch(Driver& driver, Context& context, Kernel& kernel, const 
   if (static_cast<int64_t>(launch.dynamic_shared_bytes) >
       kernel.max_dynamic_shared_bytes.load(std::memory_order_relaxed))
     return CUDA_ERROR_INVALID_VALUE;
-  LaunchKey key;
-  make_key(kernel, launch, &key);
+  const LaunchKey key = make_key(kernel, launch);
   LaunchCache::Entry entry;
   if (const CUresult status = first_launch(driver, context, kernel, launch, key, &entry); status != CUDA_SUCCESS)
     return status;
@@ -221,16 +207,151 @@ CUresult resolve_launch(Driver& driver, Context& context, Kernel& kernel, const 
   return CUDA_SUCCESS;
 }
 
-[[gnu::flatten]] CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstream stream,
-                                        bool per_thread, const CUlaunchAttribute* attributes,
-                                        uint32_t attribute_count) noexcept {
+namespace {
+
+CUresult launch_from(const void* kernel, device::Launch& launch, CUstream stream, bool per_thread,
+                     const CUlaunchAttribute* attributes, uint32_t attribute_count, uint64_t entry_ns) noexcept {
   try {
-    return launch_now(kernel_handle, launch, stream, per_thread, attributes, attribute_count);
+    return launch_now(kernel, launch, stream, per_thread, attributes, attribute_count, entry_ns);
   } catch (const std::bad_alloc&) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   } catch (...) {
     return CUDA_ERROR_UNKNOWN;
   }
+}
+
+device::Launch make_launch(const Dimensions& dimensions, uint32_t shared_bytes, void** arguments) {
+  device::Launch launch;
+  memcpy(launch.grid, &dimensions.grid_xy, sizeof dimensions.grid_xy);
+  launch.grid[2] = dimensions.grid_z;
+  memcpy(launch.block, &dimensions.block_xy, sizeof dimensions.block_xy);
+  launch.block[2] = dimensions.block_z;
+  launch.dynamic_shared_bytes = shared_bytes;
+  launch.arguments = arguments;
+  return launch;
+}
+
+[[gnu::noinline, gnu::cold]] CUresult launch_anew(const void* kernel, const Dimensions dimensions, void** arguments,
+                                                  uint32_t shared_bytes, CUstream stream, uint64_t entry_ns) noexcept {
+  device::Launch launch = make_launch(dimensions, shared_bytes, arguments);
+  return launch_from(kernel, launch, stream, false, nullptr, 0, entry_ns);
+}
+
+struct Applied {
+  CUresult status;
+  uint64_t own_ns;
+};
+// Bytes around its pointers are known.
+[[gnu::noinline]] Applied apply_known_effects(Driver& driver, const ThreadState& thread, const Kernel& kernel,
+                                              const Dimensions dimensions, void** arguments, uint32_t shared_bytes,
+                                              uint64_t entry_ns) noexcept {
+  try {
+    device::Launch launch = make_launch(dimensions, shared_bytes, arguments);
+    launch.kernel = &kernel.info;
+    uint64_t own_ns = 0;
+    apply_effects(driver, thread, kernel, launch, entry_ns, &own_ns);
+    return {CUDA_SUCCESS, own_ns};
+  } catch (const std::bad_alloc&) {
+    return {CUDA_ERROR_OUT_OF_MEMORY, 0};
+  } catch (...) {
+    return {CUDA_ERROR_UNKNOWN, 0};
+  }
+}
+
+// Stream::enqueue, the cheaper way while this is the only thread that uses the driver.
+[[gnu::always_inline]] inline void place(ThreadState& thread, Stream& stream, uint64_t earliest_ns,
+                                         uint64_t duration_ns, uint64_t gap_ns) {
+  thread.placing.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the other half is the barrier in end_solitude()
+  if (driver_threads.load(std::memory_order_acquire) == 1) {
+    stream.enqueue_alone(earliest_ns, duration_ns, gap_ns);
+    thread.placing.store(0, std::memory_order_release);
+  } else {
+    thread.placing.store(0, std::memory_order_release);
+    stream.enqueue(earliest_ns, duration_ns, gap_ns);
+  }
+}
+
+constexpr auto kSomethingElse = static_cast<CUresult>(-1);
+
+// A launch like one that this thread has made before, without attributes: nearly all are. kSomethingElse when anything
+// is out of the ordinary, before anything was changed: launch_anew() then does it all. No lambda and no reference to a
+// local in here: at this length what is passed through memory counts.
+[[gnu::always_inline]] inline CUresult launch_again(const void* handle, const Dimensions dimensions, void** arguments,
+                                                    uint32_t shared_bytes, CUstream stream_handle,
+                                                    uint64_t entry_ns) noexcept {
+  // Once a thread has launched, the driver is there.
+  ThreadState* const thread = this_thread;
+  if (thread == nullptr || thread->launches == nullptr || started_driver_is_gone() || arguments == nullptr) [[unlikely]]
+    return kSomethingElse;
+  Driver& driver = *Driver::get();
+  Stream* stream = nullptr;
+  if (is_special_stream(stream_handle)) {
+    Context* const current = thread->current();
+    if (stream_handle == CU_STREAM_PER_THREAD || current == nullptr || !current->alive.load(std::memory_order_acquire))
+        [[unlikely]]
+      return kSomethingElse;
+    stream = current->default_stream.load(std::memory_order_acquire);
+  } else {
+    stream = driver.streams().get(stream_handle);
+  }
+  Kernel* const kernel = resolve_kernel(handle);
+  trace::Writer* const writer = Recorder::writer();
+  if (stream == nullptr || kernel == nullptr || writer == nullptr || stream->capture() != nullptr ||
+      Profiler::attached()) [[unlikely]]
+    return kSomethingElse;
+  const Context& context = *stream->context();
+  LaunchKey key(kernel, kernel->stamp.load(std::memory_order_relaxed), dimensions, shared_bytes);
+  key.add_scalars(*kernel, arguments);
+  const LaunchCache::Entry& entry = thread->launches->slot(key.hash());
+  if (!entry.matches(key) || context.sticky_error.load(std::memory_order_relaxed) != 0 ||
+      (kernel->loaded_devices.load(std::memory_order_relaxed) >> context.device & 1) == 0) [[unlikely]]
+    return kSomethingElse;
+
+  uint64_t own_ns = 0;
+  if (!kernel->watches || device::may_have_effects(kernel->pointers.data(), kernel->pointers.size(), arguments,
+                                                   driver.memory())) [[unlikely]] {
+    const Applied applied =
+        apply_known_effects(driver, *thread, *kernel, dimensions, arguments, shared_bytes, entry_ns);
+    if (applied.status != CUDA_SUCCESS) return applied.status;
+    own_ns = applied.own_ns;
+  }
+  place(*thread, *stream, driver.to_virtual_ns(entry_ns) + driver.launch_latency_ns(), entry.duration_ns,
+        driver.queued_gap_ns());
+  if (own_ns != 0) [[unlikely]]
+    Recorder::get().timed_launch(entry.configuration, stream->id(), entry_ns, own_ns);
+  else
+    writer->launch(entry.configuration, stream->id(), entry_ns);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult launch_kernel(const void* kernel, device::Launch& launch, CUstream stream, bool per_thread,
+                       const CUlaunchAttribute* attributes, uint32_t attribute_count) noexcept {
+  return launch_from(kernel, launch, stream, per_thread, attributes, attribute_count, trace::now_ns());
+}
+
+CUresult launch_plain(const void* kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
+                      uint32_t block_y, uint32_t block_z, uint32_t shared_bytes, CUstream stream,
+                      void** arguments) noexcept {
+  const uint64_t entry_ns = trace::now_ns();
+  const Dimensions dimensions{Dimensions::pair(grid_x, grid_y), Dimensions::pair(block_x, block_y), grid_z, block_z};
+  const CUresult status = launch_again(kernel, dimensions, arguments, shared_bytes, stream, entry_ns);
+  if (status != kSomethingElse) [[likely]]
+    return status;
+  return launch_anew(kernel, dimensions, arguments, shared_bytes, stream, entry_ns);
+}
+
+CUresult launch_plain_from_library(CUkernel kernel, uint64_t grid_xy, uint32_t grid_z, uint64_t block_xy,
+                                   uint32_t block_z, void** arguments, uint32_t shared_bytes,
+                                   CUstream stream) noexcept {
+  const uint64_t entry_ns = trace::now_ns();
+  const Dimensions dimensions{grid_xy, block_xy, grid_z, block_z};
+  const CUresult status = launch_again(kernel, dimensions, arguments, shared_bytes, stream, entry_ns);
+  if (status != kSomethingElse) [[likely]]
+    return status;
+  return launch_anew(kernel, dimensions, arguments, shared_bytes, stream, entry_ns);
 }
 
 CUresult launch_from_library(const KernelLaunch* wanted) noexcept {

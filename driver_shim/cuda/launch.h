@@ -17,8 +17,15 @@ namespace maya::cuda {
 CUresult launch_kernel(const void* kernel_handle, device::Launch& launch, CUstream stream, bool per_thread,
                        const CUlaunchAttribute* attributes, uint32_t attribute_count) noexcept;
 
-// MayaTable::launch.
+// The same without attributes, on the legacy form of `stream`, in cuLaunchKernel's order. The quickest.
+CUresult launch_plain(const void* kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
+                      uint32_t block_y, uint32_t block_z, uint32_t shared_bytes, CUstream stream,
+                      void** arguments) noexcept;
+
+// MayaTable::launch and launch_plain.
 CUresult launch_from_library(const KernelLaunch* launch) noexcept;
+CUresult launch_plain_from_library(CUkernel kernel, uint64_t grid_xy, uint32_t grid_z, uint64_t block_xy,
+                                   uint32_t block_z, void** arguments, uint32_t shared_bytes, CUstream stream) noexcept;
 
 // What a launch is in the trace, and how long it takes.
 struct ResolvedLaunch {

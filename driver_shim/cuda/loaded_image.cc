@@ -69,7 +69,11 @@ CodeMemory& code_memory() {
 
 // The pools are never destroyed: calls may come from static destructors of the program.
 device::HandlePool<Kernel>& kernel_pool() {
-  static device::HandlePool<Kernel>& pool = *new device::HandlePool<Kernel>(kMaximumKernels);
+  static device::HandlePool<Kernel>& pool = []() -> device::HandlePool<Kernel>& {
+    auto* made = new device::HandlePool<Kernel>(kMaximumKernels);
+    known_kernels.store(made, std::memory_order_release);
+    return *made;
+  }();
   return pool;
 }
 

@@ -115,4 +115,9 @@ void SharedWait::thread_ends(ThreadState& thread) {
   if (thread.next != nullptr) thread.next->previous = thread.previous;
 }
 
+void SharedWait::each_thread(void (*visit)(const ThreadState& thread)) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  for (const ThreadState* thread = state().first; thread != nullptr; thread = thread->next) visit(*thread);
+}
+
 }  // namespace maya::cuda

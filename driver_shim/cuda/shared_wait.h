@@ -22,6 +22,8 @@ class SharedWait {
 
   static void thread_begins(ThreadState& thread);
   static void thread_ends(ThreadState& thread);
+  // Threads that use the driver; none begins or ends meanwhile.
+  static void each_thread(void (*visit)(const ThreadState& thread));
 };
 
 }  // namespace maya::cuda

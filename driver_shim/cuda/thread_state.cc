@@ -1,6 +1,7 @@
 #include "driver_shim/cuda/thread_state.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "driver_shim/cuda/driver.h"
@@ -8,16 +9,30 @@
 #include "driver_shim/cuda/launch_cache.h"
 #include "driver_shim/cuda/operation_cache.h"
 #include "driver_shim/cuda/shared_wait.h"
+#include "trace_proto/writer.h"
 
 namespace maya::cuda {
 namespace {
 
+// A signal handler that has interrupted a launch and does not come back is not waited for.
+constexpr uint64_t kPatience_ns = 200'000'000;
+
+// From here on no thread uses streams as if it were the only one. The number of threads is already known to be more.
+void end_solitude() {
+  trace::barrier_in_all_threads();
+  SharedWait::each_thread([](const ThreadState& thread) {
+    const uint64_t until_ns = trace::now_ns() + kPatience_ns;
+    while (thread.placing.load(std::memory_order_acquire) != 0 && trace::now_ns() < until_ns) sched_yield();
+  });
+}
+
 void thread_ends(void* state) {
   this_thread = nullptr;
   if (in_forked_child()) return;
-  driver_threads.fetch_sub(1, std::memory_order_relaxed);
-  SharedWait::thread_ends(*static_cast<ThreadState*>(state));
-  delete static_cast<ThreadState*>(state);
+  auto* const ended = static_cast<ThreadState*>(state);
+  SharedWait::thread_ends(*ended);
+  delete ended;
+  driver_threads.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -35,7 +50,7 @@ ThreadState& make_thread_state() {
   pthread_setspecific(key, made.get());
   this_thread = made.release();
   SharedWait::thread_begins(*this_thread);
-  driver_threads.fetch_add(1, std::memory_order_relaxed);
+  if (driver_threads.fetch_add(1, std::memory_order_acq_rel) != 0) end_solitude();
   return *this_thread;
 }
 

@@ -40,6 +40,9 @@ struct ThreadState {
   ThreadState* next = nullptr;
   ThreadState* previous = nullptr;
 
+  // Set while the thread may be using streams as the only one that does (Stream::enqueue_alone).
+  std::atomic<uint32_t> placing{0};
+
   uint64_t settling_ns = 0;  // host time, all together, that went into waiting for bytes of other processes
 
   std::unique_ptr<LaunchCache> launches;
@@ -54,7 +57,8 @@ struct ThreadState {
 extern constinit __attribute__((tls_model("initial-exec"))) thread_local ThreadState* this_thread;
 ThreadState& make_thread_state();
 
-// Threads that have used the driver and have not ended.
+// Threads that have used the driver and have not ended. A thread that finds itself alone stays so until it clears
+// `placing`: whoever comes waits for that.
 extern constinit std::atomic<uint32_t> driver_threads;
 
 // The calling thread's state; made at the first call. Throws std::bad_alloc.

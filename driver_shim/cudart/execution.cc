@@ -14,16 +14,23 @@ using maya::KernelLaunch;
 
 namespace {
 
-using LaunchEntry = CUresult (*)(const KernelLaunch*);
+using LaunchEntry = decltype(maya::MayaTable::launch_plain);
 
-CUresult first_launch(const KernelLaunch* launch);
+CUresult first_launch(CUkernel kernel, uint64_t grid_xy, uint32_t grid_z, uint64_t block_xy, uint32_t block_z,
+                      void** arguments, uint32_t shared_bytes, CUstream stream);
 constinit std::atomic<LaunchEntry> launch_entry{&first_launch};
 
-CUresult first_launch(const KernelLaunch* launch) {
+CUresult first_launch(CUkernel kernel, uint64_t grid_xy, uint32_t grid_z, uint64_t block_xy, uint32_t block_z,
+                      void** arguments, uint32_t shared_bytes, CUstream stream) {
   const maya::MayaTable* table = maya::shim::driver();
   if (table == nullptr) return static_cast<CUresult>(cudaErrorInsufficientDriver);
-  launch_entry.store(table->launch, std::memory_order_relaxed);
-  return table->launch(launch);
+  launch_entry.store(table->launch_plain, std::memory_order_relaxed);
+  return table->launch_plain(kernel, grid_xy, grid_z, block_xy, block_z, arguments, shared_bytes, stream);
+}
+
+CUresult launch_with_attributes(const KernelLaunch& launch) {
+  const maya::MayaTable* table = maya::shim::driver();
+  return table == nullptr ? static_cast<CUresult>(cudaErrorInsufficientDriver) : table->launch(&launch);
 }
 
 // A launch that the driver finds invalid because of its dimensions is an invalid configuration to the runtime.
@@ -49,7 +56,7 @@ bool dimensions_are_valid(const KernelLaunch& launch) {
 [[gnu::cold, gnu::noinline]] cudaError_t launch_failed(const KernelLaunch& launch, CUresult status) {
   if (needs_context(status)) {
     status = prepare_context(status);
-    if (status == CUDA_SUCCESS) status = launch_entry.load(std::memory_order_relaxed)(&launch);
+    if (status == CUDA_SUCCESS) status = launch_with_attributes(launch);
     if (status == CUDA_SUCCESS) return cudaSuccess;
   }
   if (status == CUDA_ERROR_INVALID_VALUE && !dimensions_are_valid(launch)) return fail(cudaErrorInvalidConfiguration);
@@ -61,34 +68,58 @@ bool dimensions_are_valid(const KernelLaunch& launch) {
 static_assert(sizeof(dim3) == 3 * sizeof(uint32_t));
 inline void copy_dimensions(void* to, const void* from) { memcpy(to, from, sizeof(dim3)); }
 
-inline cudaError_t launch_kernel(CUkernel kernel, const dim3& grid, const dim3& block, void** arguments,
-                                 size_t shared_bytes, cudaStream_t stream,
-                                 const CUlaunchAttribute* attributes = nullptr, uint32_t attribute_count = 0) {
-  if (shared_bytes > UINT32_MAX) [[unlikely]]
-    return fail(cudaErrorInvalidValue);
-  KernelLaunch launch;
+KernelLaunch make_launch(CUkernel kernel, const dim3& grid, const dim3& block, void** arguments, size_t shared_bytes,
+                         cudaStream_t stream) {
+  KernelLaunch launch = {};
   launch.kernel = kernel;
-  copy_dimensions(launch.grid, &grid);
-  copy_dimensions(launch.block, &block);
+  memcpy(launch.grid, &grid, sizeof grid);
+  memcpy(launch.block, &block, sizeof block);
   launch.dynamic_shared_bytes = static_cast<uint32_t>(shared_bytes);
   launch.stream = stream;
   launch.arguments = arguments;
-  launch.attributes = attributes;
-  launch.attribute_count = attribute_count;
-  const CUresult status = launch_entry.load(std::memory_order_relaxed)(&launch);
+  return launch;
+}
+
+[[gnu::cold, gnu::noinline]] cudaError_t plain_launch_failed(CUkernel kernel, const dim3& grid, const dim3& block,
+                                                             void** arguments, size_t shared_bytes, cudaStream_t stream,
+                                                             CUresult status) {
+  return launch_failed(make_launch(kernel, grid, block, arguments, shared_bytes, stream), status);
+}
+
+inline uint64_t x_and_y(const dim3& dimensions) { return uint64_t{dimensions.y} << 32 | dimensions.x; }
+
+inline cudaError_t launch_kernel(CUkernel kernel, const dim3& grid, const dim3& block, void** arguments,
+                                 size_t shared_bytes, cudaStream_t stream) {
+  if (shared_bytes > UINT32_MAX) [[unlikely]]
+    return fail(cudaErrorInvalidValue);
+  const CUresult status = launch_entry.load(std::memory_order_relaxed)(
+      kernel, x_and_y(grid), grid.z, x_and_y(block), block.z, arguments, static_cast<uint32_t>(shared_bytes), stream);
   if (status == CUDA_SUCCESS) [[likely]]
     return cudaSuccess;
-  return launch_failed(launch, status);
+  return plain_launch_failed(kernel, grid, block, arguments, shared_bytes, stream, status);
 }
 
 inline cudaError_t launch_function(const void* function, const dim3& grid, const dim3& block, void** arguments,
-                                   size_t shared_bytes, cudaStream_t stream,
-                                   const CUlaunchAttribute* attributes = nullptr, uint32_t attribute_count = 0) {
+                                   size_t shared_bytes, cudaStream_t stream) {
   CUkernel kernel = cached_kernel(function);
   if (kernel == nullptr) [[unlikely]] {
     if (const cudaError_t status = resolve_kernel(function, &kernel); status != cudaSuccess) return fail(status);
   }
-  return launch_kernel(kernel, grid, block, arguments, shared_bytes, stream, attributes, attribute_count);
+  return launch_kernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+
+cudaError_t launch_function_with(const void* function, const dim3& grid, const dim3& block, void** arguments,
+                                 size_t shared_bytes, cudaStream_t stream, const CUlaunchAttribute* attributes,
+                                 uint32_t attribute_count) {
+  if (attribute_count == 0) return launch_function(function, grid, block, arguments, shared_bytes, stream);
+  CUkernel kernel = nullptr;
+  if (const cudaError_t status = find_kernel(function, &kernel); status != cudaSuccess) return fail(status);
+  if (shared_bytes > UINT32_MAX) return fail(cudaErrorInvalidValue);
+  KernelLaunch launch = make_launch(kernel, grid, block, arguments, shared_bytes, stream);
+  launch.attributes = attributes;
+  launch.attribute_count = attribute_count;
+  const CUresult status = launch_with_attributes(launch);
+  return status == CUDA_SUCCESS ? cudaSuccess : launch_failed(launch, status);
 }
 
 inline cudaError_t launch_handle(cudaKernel_t handle, const dim3& grid, const dim3& block, void** arguments,
@@ -101,8 +132,8 @@ inline cudaError_t launch_handle(cudaKernel_t handle, const dim3& grid, const di
 inline cudaError_t launch_configured(const cudaLaunchConfig_t* config, const void* function, void** arguments,
                                      cudaStream_t stream) {
   if (config->numAttrs != 0 && config->attrs == nullptr) return fail(cudaErrorInvalidValue);
-  return launch_function(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, stream,
-                         as_driver<const CUlaunchAttribute>(config->attrs), config->numAttrs);
+  return launch_function_with(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, stream,
+                              as_driver<const CUlaunchAttribute>(config->attrs), config->numAttrs);
 }
 
 cudaError_t launch_cooperative(const void* function, const dim3& grid, const dim3& block, void** arguments,
@@ -110,7 +141,7 @@ cudaError_t launch_cooperative(const void* function, const dim3& grid, const dim
   CUlaunchAttribute attribute = {};
   attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
   attribute.value.cooperative = 1;
-  return launch_function(function, grid, block, arguments, shared_bytes, stream, &attribute, 1);
+  return launch_function_with(function, grid, block, arguments, shared_bytes, stream, &attribute, 1);
 }
 
 }  // namespace

@@ -141,3 +141,55 @@ TEST_CASE("A kernel unloaded is not a kernel any more") {
   }
   CHECK(launch(function, 1, 1) == CUDA_ERROR_INVALID_HANDLE);
 }
+
+TEST_CASE("What is set for a kernel counts for launches that were made before, too") {
+  CurrentContext current;
+  Module module;
+  const CUfunction nothing = module.function("nothing");
+  void* none[] = {nullptr};
+  const auto launch = [&](unsigned grid, unsigned shared_bytes) {
+    return cuLaunchKernel(nothing, grid, 1, 1, 32, 1, 1, shared_bytes, nullptr, none, nullptr);
+  };
+  constexpr unsigned kMore_bytes = 100 << 10;
+  CHECK(launch(1, kMore_bytes) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuFuncSetAttribute(nothing, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kMore_bytes) == CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) CHECK(launch(1, kMore_bytes) == CUDA_SUCCESS);
+  CHECK(cuFuncSetAttribute(nothing, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 0) == CUDA_SUCCESS);
+  CHECK(launch(1, kMore_bytes) == CUDA_ERROR_INVALID_VALUE);
+  // A cluster of two must divide the grid.
+  for (int i = 0; i < 3; ++i) CHECK(launch(3, 0) == CUDA_SUCCESS);
+  CHECK(cuFuncSetAttribute(nothing, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2) == CUDA_SUCCESS);
+  CHECK(cuFuncSetAttribute(nothing, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1) == CUDA_SUCCESS);
+  CHECK(cuFuncSetAttribute(nothing, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1) == CUDA_SUCCESS);
+  CHECK(launch(3, 0) == CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  for (int i = 0; i < 3; ++i) CHECK(launch(4, 0) == CUDA_SUCCESS);
+}
+
+TEST_CASE("A launch that was made before is refused where it must be") {
+  CurrentContext current;
+  Module module;
+  const CUfunction nothing = module.function("nothing");
+  void* none[] = {nullptr};
+  CUstream stream = nullptr;
+  REQUIRE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  const auto launch = [&](CUstream on) { return cuLaunchKernel(nothing, 1, 1, 1, 32, 1, 1, 0, on, none, nullptr); };
+  for (int i = 0; i < 3; ++i) CHECK(launch(stream) == CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) CHECK(launch(nullptr) == CUDA_SUCCESS);
+  CHECK(launch(reinterpret_cast<CUstream>(&stream)) == CUDA_ERROR_INVALID_HANDLE);
+  // A stream of its own context needs no current one, the default stream does.
+  REQUIRE(cuCtxPopCurrent_v2(nullptr) == CUDA_SUCCESS);
+  CHECK(launch(stream) == CUDA_SUCCESS);
+  CHECK(launch(nullptr) == CUDA_ERROR_INVALID_CONTEXT);
+  REQUIRE(cuCtxPushCurrent_v2(current.get()) == CUDA_SUCCESS);
+  // One that is captured only adds to the graph.
+  CUgraph graph = nullptr;
+  size_t nodes = 0;
+  REQUIRE(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) CHECK(launch(stream) == CUDA_SUCCESS);
+  REQUIRE(cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+  CHECK(cuGraphGetNodes(graph, nullptr, &nodes) == CUDA_SUCCESS);
+  CHECK(nodes == 3);
+  CHECK(cuGraphDestroy(graph) == CUDA_SUCCESS);
+  REQUIRE(cuStreamDestroy_v2(stream) == CUDA_SUCCESS);
+  CHECK(launch(stream) == CUDA_ERROR_INVALID_HANDLE);
+}

@@ -2,6 +2,7 @@
 // figure 11; meant to be run under ThreadSanitizer as well).
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -94,6 +95,51 @@ TEST_CASE("64 threads launch at once") {
           }
           return cuStreamSynchronize(CU_STREAM_PER_THREAD) == CUDA_SUCCESS;
         }) == 0);
+}
+
+// A thread that is alone puts work on streams without an atomic exchange; none may be lost where others come and go.
+TEST_CASE("Work on one stream is not lost while threads come and go") {
+  CurrentContext current;
+  Module module;
+  const CUfunction nothing = module.function("nothing");
+  void* none[] = {nullptr};
+  const auto launch = [&] {
+    return cuLaunchKernel(nothing, 1, 1, 1, 32, 1, 1, 0, nullptr, none, nullptr) == CUDA_SUCCESS;
+  };
+  CUevent start = nullptr, end = nullptr;
+  for (CUevent* event : {&start, &end}) REQUIRE(cuEventCreate(event, 0) == CUDA_SUCCESS);
+  const auto elapsed_ms = [&] {
+    float milliseconds = 0;
+    REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
+    REQUIRE(cuEventElapsedTime(&milliseconds, start, end) == CUDA_SUCCESS);
+    return milliseconds;
+  };
+  // How long launches take the device at least when one thread makes them.
+  constexpr int kLaunches = 2000, kRounds = 40, kEach = kLaunches / kRounds / 2;
+  float least_ms = 1e9f;
+  REQUIRE(launch());
+  for (int round = 0; round < kRounds; ++round) {
+    REQUIRE(cuEventRecord(start, nullptr) == CUDA_SUCCESS);
+    for (int i = 0; i < 2 * kEach; ++i) REQUIRE(launch());
+    REQUIRE(cuEventRecord(end, nullptr) == CUDA_SUCCESS);
+    least_ms = std::min(least_ms, elapsed_ms());
+  }
+  REQUIRE(cuEventRecord(start, nullptr) == CUDA_SUCCESS);
+  std::atomic<int> wrong{0};
+  for (int round = 0; round < kRounds; ++round) {
+    std::thread other([&] {
+      if (cuCtxSetCurrent(current.get()) != CUDA_SUCCESS) ++wrong;
+      for (int i = 0; i < kEach; ++i)
+        if (!launch()) ++wrong;
+    });
+    for (int i = 0; i < kEach; ++i)
+      if (!launch()) ++wrong;
+    other.join();
+  }
+  REQUIRE(cuEventRecord(end, nullptr) == CUDA_SUCCESS);
+  CHECK(wrong == 0);
+  CHECK(elapsed_ms() >= 0.99f * kRounds * least_ms);
+  for (CUevent event : {start, end}) CHECK(cuEventDestroy_v2(event) == CUDA_SUCCESS);
 }
 
 TEST_CASE("Of many threads that destroy one object, exactly one succeeds") {

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "launch_helpers.h"
 
 using namespace maya::test;
@@ -159,4 +161,41 @@ TEST_CASE("a kernel whose image shows its instructions writes what it stores to,
   CHECK(launched("call.uni __assertfail, (%rd1);") == written(false, false));
   // Shared and local memory are no device memory that anyone sees.
   CHECK(launched("st.shared.b32 [%r1], 0; st.local.b32 [%rd1], 0;") == written(false, false));
+}
+
+TEST_CASE("a launch is passed over where nothing is known around its pointers", "[effects]") {
+  auto memory = make_memory();
+  const Address unknown = allocate(*memory, 32 << 20), known = allocate(*memory, 32 << 20);
+  put<uint8_t>(*memory, known, {1});
+  maya::device::KernelInfo info;
+  info.name = "custom_kernel";
+  info.parameters = {{0, 4}, {8, 24}};
+  const maya::device::KernelBehaviorPtr behavior = maya::device::classify(info);
+  const auto* watched = maya::device::watched_pointers(*behavior);
+  REQUIRE(watched != nullptr);
+  REQUIRE(watched->size() == 3);  // the words of the structure
+  uint32_t count = 1;
+  Address pointers[3] = {unknown, unknown + 64, 3};
+  void* arguments[] = {&count, pointers};
+  const auto may = [&] { return maya::device::may_have_effects(watched->data(), watched->size(), arguments, *memory); };
+  CHECK_FALSE(may());
+  for (Address& pointer : pointers) {
+    const Address before = std::exchange(pointer, known);
+    CHECK(may());
+    pointer = before;
+  }
+  // Pinned memory is known from its registration on.
+  alignas(64) static char pinned[64];
+  pointers[2] = reinterpret_cast<Address>(pinned);
+  CHECK_FALSE(may());
+  maya::device::Allocation host;
+  host.base = pointers[2];
+  host.bytes = sizeof pinned;
+  host.kind = maya::device::AllocationKind::kHost;
+  REQUIRE(memory->add_host(host) == maya::device::MemoryStatus::kOk);
+  CHECK(may());
+  // A kernel that needs no input is never passed over: fills.
+  info.name = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_";
+  info.parameters = {{0, 4}, {4, 4}, {8, 8}};
+  CHECK(maya::device::watched_pointers(*maya::device::classify(info)) == nullptr);
 }

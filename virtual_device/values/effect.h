@@ -35,6 +35,8 @@ class Effect {
  public:
   virtual ~Effect() = default;
   virtual void apply(const Launch& launch, Memory& memory) const = 0;
+  // watched_pointers(): true when all that it works on lies behind the pointers that are added.
+  virtual bool watch(std::vector<PointerSlot>*) const { return false; }
 };
 
 // An effect that is known for some launches of a kernel, and that another one stands in for otherwise.
@@ -49,6 +51,7 @@ class ComputedEffect : public Effect {
  protected:
   // False when memory was left as it was. Must be quick when nothing is known around the kernel's inputs and outputs.
   virtual bool carry_out(const Launch& launch, Memory& memory) const = 0;
+  bool watch_otherwise(std::vector<PointerSlot>* pointers) const { return otherwise_->watch(pointers); }
 
  private:
   std::unique_ptr<Effect> otherwise_;

@@ -96,6 +96,13 @@ class ElementwiseEffect : public Effect {
         forget_output(launch, memory, count, i, data[i]);
   }
 
+  bool watch(std::vector<PointerSlot>* pointers) const override {
+    if (functor_ && layout_.tensors == 1) return false;  // needs no input
+    for (uint32_t i = 0; i < layout_.tensors; ++i)
+      pointers->push_back({layout_.data.parameter, layout_.data.offset + 8 * i});
+    return true;
+  }
+
  private:
   bool may_compute(const Address* data, const Memory& memory) const {
     bool any = layout_.tensors == 1;

@@ -18,23 +18,26 @@ constexpr uint64_t kGranule_bytes = 512;
 
 class PointerEffect : public Effect {
  public:
-  struct Word {
-    uint32_t parameter, offset;
-  };
-  PointerEffect(const KernelInfo& kernel, std::vector<Word> words)
+  PointerEffect(const KernelInfo& kernel, std::vector<PointerSlot> words)
       : words_(std::move(words)), ptx_(kernel.ptx), parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const Memory::KnownProbe probe(memory);
     void* const* const arguments = launch.arguments;
-    for (const Word& word : words_) {
+    for (const PointerSlot& word : words_) {
       Address address;
-      std::memcpy(&address, static_cast<const uint8_t*>(arguments[word.parameter]) + word.offset, sizeof address);
+      std::memcpy(&address, static_cast<const uint8_t*>(arguments[word.parameter]) + word.offset_in_parameter,
+                  sizeof address);
       if (!probe.maybe_known(address)) [[likely]]
         continue;
       if (ptx_ != nullptr && !writes(word.parameter)) continue;
       forget_reach(launch, memory, address);
     }
+  }
+
+  bool watch(std::vector<PointerSlot>* pointers) const override {
+    pointers->insert(pointers->end(), words_.begin(), words_.end());
+    return true;
   }
 
  private:
@@ -48,7 +51,7 @@ class PointerEffect : public Effect {
     return written_[parameter];
   }
 
-  std::vector<Word> words_;
+  std::vector<PointerSlot> words_;
   const std::shared_ptr<const ptx::Source> ptx_;
   const uint32_t parameters_;
   mutable Once read_;
@@ -101,7 +104,7 @@ bool holds_inputs(const KernelName& name, std::string_view type) {
 
 std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars) {
-  std::vector<PointerEffect::Word> words;
+  std::vector<PointerSlot> words;
   const bool typed = name.parameters.size() == kernel.parameters.size();
   for (uint32_t i = 0; i < kernel.parameters.size(); ++i) {
     const KernelParameter& parameter = kernel.parameters[i];

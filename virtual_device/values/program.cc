@@ -252,7 +252,20 @@ bool stores_without(const ptx::Program& program, Excluded&& excluded) {
 class ProgramEffect : public ComputedEffect {
  public:
   ProgramEffect(const KernelInfo& kernel, std::unique_ptr<Effect> otherwise)
-      : ComputedEffect(std::move(otherwise)), source_(kernel.ptx) {}
+      : ComputedEffect(std::move(otherwise)), source_(kernel.ptx) {
+    for (uint32_t i = 0; i < kernel.parameters.size(); ++i)
+      if (kernel.parameters[i].size == 8) pointers_.push_back({i, 0});
+  }
+
+  bool watch(std::vector<PointerSlot>* pointers) const override {
+    if (!watch_otherwise(pointers)) return false;
+    for (const PointerSlot& own : pointers_)
+      if (std::none_of(pointers->begin(), pointers->end(), [&](const PointerSlot& other) {
+            return other.parameter == own.parameter && other.offset_in_parameter == own.offset_in_parameter;
+          }))
+        pointers->push_back(own);
+    return true;
+  }
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
@@ -389,18 +402,16 @@ class ProgramEffect : public ComputedEffect {
     has_barrier_ = has("bar.sync") || has("barrier.") || has("mbarrier");
   }
 
-  static bool anything_known(const Launch& launch, const Memory& memory) {
-    for (uint32_t i = 0; i < launch.kernel->parameters.size(); ++i) {
-      if (launch.kernel->parameters[i].size != 8) continue;
-      const auto address = argument<Address>(launch, i);
-      if (address != 0 &&
-          (memory.in_device_range(address) ? memory.maybe_known(address) : is_host_memory(memory, address, 1)))
-        return true;
-    }
-    return false;
+  bool anything_known(const Launch& launch, const Memory& memory) const {
+    return std::any_of(pointers_.begin(), pointers_.end(), [&](const PointerSlot& pointer) {
+      const auto address = argument<Address>(launch, pointer.parameter);
+      return memory.in_device_range(address) ? memory.maybe_known(address)
+                                             : memory.maybe_host(address) && is_host_memory(memory, address, 1);
+    });
   }
 
   const std::shared_ptr<const ptx::Source> source_;
+  std::vector<PointerSlot> pointers_;
   mutable Once once_;
   mutable const ptx::Program* program_ = nullptr;  // null: not carried out
   mutable bool has_barrier_ = false, stores_numbers_ = false, stores_constants_ = false;

@@ -26,6 +26,10 @@ class DistributionEffect : public Effect {
       return forget(memory, result, memory.bytes_to_end(result));
     forget(memory, result, static_cast<uint64_t>(count) * static_cast<uint64_t>(stride));
   }
+  bool watch(std::vector<PointerSlot>* pointers) const override {
+    pointers->push_back({3, 0});
+    return true;
+  }
 };
 
 class DropoutEffect : public Effect {
@@ -36,6 +40,10 @@ class DropoutEffect : public Effect {
     const uint64_t count = argument<uint32_t>(launch, 3);
     forget(memory, argument<Address>(launch, 1), count * element_);
     forget(memory, argument<Address>(launch, 2), count * mask_);
+  }
+  bool watch(std::vector<PointerSlot>* pointers) const override {
+    pointers->insert(pointers->end(), {{1, 0}, {2, 0}});
+    return true;
   }
 
  private:

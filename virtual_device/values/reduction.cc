@@ -56,6 +56,12 @@ class ReductionEffect : public Effect {
     }
   }
 
+  bool watch(std::vector<PointerSlot>* pointers) const override {
+    const uint32_t tail = description_.total - kTail_bytes;
+    for (uint32_t i = 0; i < 3; ++i) pointers->push_back({0, tail + 8 * i});  // source and results
+    return true;
+  }
+
  private:
   uint32_t slices() const { return description_.config + kConfig_bytes + offset_calculator_bytes(1); }
 
