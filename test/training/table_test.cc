@@ -121,40 +121,51 @@ TEST_CASE("A forest adds the leaf of each tree") {
   CHECK(evaluate({many.trees, many.nodes}, features) == 38);
 }
 
-TEST_CASE("A forest of trees of any shape gives what single walks give, to the bit") {
+TEST_CASE("A forest of trees of any shape gives what single walks give, to the bit, in every way that it is walked") {
   std::mt19937 random(11);
-  FittedForest forest;
-  for (int i = 0; i < 61; ++i) {
-    const auto first = static_cast<uint32_t>(forest.nodes.size());
-    // Breadth first, as they are written: a node splits or stays a leaf.
-    std::vector<TreeNode> nodes = {{}};
-    std::vector<uint32_t> depth = {0};
-    for (uint32_t at = 0; at < nodes.size(); ++at) {
-      const float value = static_cast<float>(random() % 1000) / 7;
-      if (depth[at] == 9 || random() % 4 == 0) {
-        nodes[at] = {value, 0, static_cast<uint16_t>(at)};
-        continue;
+  const auto number = [&] { return static_cast<float>(random() % 1000) / 7; };
+  constexpr float kOdd[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity(), -0.0f};
+  // Whole and broken vectors of 16 trees, one turn of 160 and several.
+  for (const int trees : {0, 1, 7, 8, 15, 16, 17, 61, 159, 160, 161, 290, 321, 400}) {
+    FittedForest forest;
+    for (int i = 0; i < trees; ++i) {
+      const auto first = static_cast<uint32_t>(forest.nodes.size());
+      // Breadth first, as they are written: a node splits or stays a leaf.
+      std::vector<TreeNode> nodes = {{}};
+      std::vector<uint32_t> depth = {0};
+      for (uint32_t at = 0; at < nodes.size(); ++at) {
+        const float value = number();
+        if (depth[at] == 9 || random() % 4 == 0) {
+          nodes[at] = {value, static_cast<uint16_t>(random() % kMostFeatures), static_cast<uint16_t>(at)};
+          continue;
+        }
+        nodes[at] = {value, static_cast<uint16_t>(random() % kMostFeatures), static_cast<uint16_t>(nodes.size())};
+        for (int child = 0; child < 2; ++child) {
+          nodes.push_back({});
+          depth.push_back(depth[at] + 1);
+        }
       }
-      nodes[at] = {value, static_cast<uint16_t>(random() % 5), static_cast<uint16_t>(nodes.size())};
-      for (int child = 0; child < 2; ++child) {
-        nodes.push_back({});
-        depth.push_back(depth[at] + 1);
+      forest.trees.push_back({first, depth.back()});
+      forest.nodes.insert(forest.nodes.end(), nodes.begin(), nodes.end());
+    }
+    const Forest view{forest.trees, forest.nodes};
+    for (int i = 0; i < 100; ++i) {
+      float features[kMostFeatures] = {};
+      for (float& feature : features) feature = random() % 50 == 0 ? kOdd[random() % 4] : number();
+      float sum = 0;
+      for (const Tree& tree : forest.trees) {
+        const TreeNode* const nodes = forest.nodes.data() + tree.first_node;
+        uint32_t at = 0;
+        while (nodes[at].left != at)
+          at = nodes[at].left + (features[nodes[at].feature] >= nodes[at].threshold ? 1u : 0u);
+        sum += nodes[at].threshold;
       }
+      REQUIRE(evaluate(view, features) == sum);
+      REQUIRE(evaluate_one_by_one(view, features) == sum);
+      REQUIRE(evaluate_side_by_side(view, features) == sum);
+      if (has_quick_vectors()) REQUIRE(evaluate_in_vectors(view, features) == sum);
     }
-    forest.trees.push_back({first, depth.back()});
-    forest.nodes.insert(forest.nodes.end(), nodes.begin(), nodes.end());
-  }
-  for (int i = 0; i < 1000; ++i) {
-    float features[kMostFeatures] = {};
-    for (float& feature : features) feature = static_cast<float>(random() % 1000) / 7;
-    float sum = 0;
-    for (const Tree& tree : forest.trees) {
-      const TreeNode* const nodes = forest.nodes.data() + tree.first_node;
-      uint32_t at = 0;
-      while (nodes[at].left != at) at = nodes[at].left + (features[nodes[at].feature] < nodes[at].threshold ? 0u : 1u);
-      sum += nodes[at].threshold;
-    }
-    REQUIRE(evaluate({forest.trees, forest.nodes}, features) == sum);
   }
 }
 
