@@ -87,9 +87,8 @@ void apply_effects(const KernelBehavior& behavior, const Launch& launch, Memory&
 
 const std::vector<ScalarSlot>& shape_scalars(const KernelBehavior& behavior) { return behavior.scalars; }
 
-const std::vector<PointerSlot>* watched_pointers(const KernelBehavior& behavior) {
-  return behavior.watches ? &behavior.pointers : nullptr;
-}
+bool watches_pointers(const KernelBehavior& behavior) { return behavior.watches && behavior.effect->watches(); }
+const std::vector<PointerSlot>& watched_pointers(const KernelBehavior& behavior) { return behavior.pointers; }
 
 EffectCounters effect_counters() {
   return {computed.load(std::memory_order_relaxed), made_unknown.load(std::memory_order_relaxed), large_computations()};

@@ -32,9 +32,10 @@ struct PointerSlot {
   uint32_t parameter;
   uint32_t offset_in_parameter;
 };
-// The pointers that a launch works on, where it has no effect as long as nothing is known around them: null when it may
-// have one all the same.
-const std::vector<PointerSlot>* watched_pointers(const KernelBehavior& behavior);
+// Whether a launch has no effect as long as nothing is known around certain pointers, and these. Of some kernels that
+// shows at the first launch: ask again after that.
+bool watches_pointers(const KernelBehavior& behavior);
+const std::vector<PointerSlot>& watched_pointers(const KernelBehavior& behavior);
 // Whether a launch may have effects. A few instructions a pointer: nearly all launches of a training step have none.
 inline bool may_have_effects(const PointerSlot* slots, size_t count, void* const* arguments, const Memory& memory) {
   const Memory::KnownProbe probe(memory);

@@ -17,6 +17,8 @@ class Once {
     function();
     done_.store(true, std::memory_order_release);
   }
+  // Whether it has run: what it made may be looked at.
+  bool done() const { return done_.load(std::memory_order_acquire); }
 
  private:
   std::mutex mutex_;

@@ -35,13 +35,13 @@ struct Kernel {
   LoadedImage* const image;                                 // the module or library it came from
   const uint64_t code_bytes;                                // 0 when the image is text
   const std::span<const device::ScalarSlot> shape_scalars;  // of `behavior`, kMostScalars at most
-  const bool watches;                                       // a launch has no effects where nothing is known around...
-  const std::span<const device::PointerSlot> pointers;      // ...these
+  const std::span<const device::PointerSlot> pointers;      // device::watched_pointers()
 
   // For the launch path, owned by launch.cc.
   std::atomic<uint32_t> trace_id{0};  // of the interned record; 0: not yet in the trace
   std::atomic<uint32_t> variants{0};  // launch configurations interned so far
   std::atomic<uint32_t> key_scalars;  // how many of shape_scalars tell launches apart
+  std::atomic<bool> watches{false};   // device::watches_pointers(), once launched
   // A number that no kernel had before, and that this one has until a setting changes that launches look at.
   std::atomic<uint32_t> stamp;
   void renew_stamp();

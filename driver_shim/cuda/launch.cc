@@ -178,6 +178,7 @@ CUresult launch_now(const void* kernel_handle, device::Launch& launch, CUstream 
   }
   if (const CUresult status = load_kernel(*kernel, *driver, context); status != CUDA_SUCCESS) return status;
   apply_effects(*driver, *thread, *kernel, launch, entry_ns, &own_ns);
+  kernel->watches.store(device::watches_pointers(*kernel->behavior), std::memory_order_relaxed);
   const uint64_t end_ns = stream->enqueue(driver->to_virtual_ns(entry_ns) + driver->launch_latency_ns(),
                                           entry.duration_ns, driver->queued_gap_ns());
   if (events.count != 0) record_events(*driver, events, end_ns);
@@ -309,8 +310,9 @@ constexpr auto kSomethingElse = static_cast<CUresult>(-1);
     return kSomethingElse;
 
   uint64_t own_ns = 0;
-  if (!kernel->watches || device::may_have_effects(kernel->pointers.data(), kernel->pointers.size(), arguments,
-                                                   driver.memory())) [[unlikely]] {
+  if (!kernel->watches.load(std::memory_order_relaxed) ||
+      device::may_have_effects(kernel->pointers.data(), kernel->pointers.size(), arguments, driver.memory()))
+      [[unlikely]] {
     const Applied applied =
         apply_known_effects(driver, *thread, *kernel, dimensions, arguments, shared_bytes, entry_ns);
     if (applied.status != CUDA_SUCCESS) return applied.status;

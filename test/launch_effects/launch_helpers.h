@@ -104,8 +104,9 @@ class TestKernel {
     launch.block[0] = block;
     launch.arguments = arguments.data();
     // As the driver does: so every test of an effect also tests what the effect says of its pointers.
-    const std::vector<device::PointerSlot>* watched = device::watched_pointers(*behavior_);
-    if (watched == nullptr || device::may_have_effects(watched->data(), watched->size(), launch.arguments, memory))
+    const std::vector<device::PointerSlot>& watched = device::watched_pointers(*behavior_);
+    if (!device::watches_pointers(*behavior_) ||
+        device::may_have_effects(watched.data(), watched.size(), launch.arguments, memory))
       device::apply_effects(*behavior_, launch, memory);
   }
 

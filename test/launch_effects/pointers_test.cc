@@ -171,13 +171,13 @@ TEST_CASE("a launch is passed over where nothing is known around its pointers", 
   info.name = "custom_kernel";
   info.parameters = {{0, 4}, {8, 24}};
   const maya::device::KernelBehaviorPtr behavior = maya::device::classify(info);
-  const auto* watched = maya::device::watched_pointers(*behavior);
-  REQUIRE(watched != nullptr);
-  REQUIRE(watched->size() == 3);  // the words of the structure
+  REQUIRE(maya::device::watches_pointers(*behavior));
+  const auto& watched = maya::device::watched_pointers(*behavior);
+  REQUIRE(watched.size() == 3);  // the words of the structure
   uint32_t count = 1;
   Address pointers[3] = {unknown, unknown + 64, 3};
   void* arguments[] = {&count, pointers};
-  const auto may = [&] { return maya::device::may_have_effects(watched->data(), watched->size(), arguments, *memory); };
+  const auto may = [&] { return maya::device::may_have_effects(watched.data(), watched.size(), arguments, *memory); };
   CHECK_FALSE(may());
   for (Address& pointer : pointers) {
     const Address before = std::exchange(pointer, known);
@@ -197,5 +197,5 @@ TEST_CASE("a launch is passed over where nothing is known around its pointers", 
   // A kernel that needs no input is never passed over: fills.
   info.name = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_";
   info.parameters = {{0, 4}, {4, 4}, {8, 8}};
-  CHECK(maya::device::watched_pointers(*maya::device::classify(info)) == nullptr);
+  CHECK_FALSE(maya::device::watches_pointers(*maya::device::classify(info)));
 }

@@ -225,6 +225,16 @@ TEST_CASE("Constants and places are stored where nothing was known") {
   )"));
   copies.launch(*memory, {value(unknown), value(copy)}, 3);
   CHECK_FALSE(memory->known(copy, 4));
+
+  // Nothing is gained by carrying out a kernel that only stores what nobody knows.
+  const Address apart = allocate(*memory, 32 << 20);
+  const uint64_t before = maya::device::large_computations();
+  const TestKernel clocks("k", pointers(2), entry(2, R"(
+    add.s64 %rd22, %rd2, %rd20; mov.u32 %r3, %clock; add.s32 %r3, %r3, 1; st.global.b32 [%rd22], %r3;
+  )"));
+  for (int i = 0; i < 3; ++i) clocks.launch(*memory, {value(apart), value(apart + 4096)}, 3);
+  CHECK_FALSE(memory->known(apart + 4096, 4));
+  CHECK(maya::device::large_computations() == before);
 }
 
 TEST_CASE("Pinned memory is read and written in place") {

@@ -35,8 +35,10 @@ class Effect {
  public:
   virtual ~Effect() = default;
   virtual void apply(const Launch& launch, Memory& memory) const = 0;
-  // watched_pointers(): true when all that it works on lies behind the pointers that are added.
+  // watched_pointers(): true when all that it works on lies behind the pointers that are added. Where that shows only
+  // at the first launch, watches() is true from then on.
   virtual bool watch(std::vector<PointerSlot>*) const { return false; }
+  virtual bool watches() const { return true; }
 };
 
 // An effect that is known for some launches of a kernel, and that another one stands in for otherwise.

@@ -222,8 +222,11 @@ bool fetches(const ptx::Instruction& instruction) {
 template <typename Excluded>
 bool stores_without(const ptx::Program& program, Excluded&& excluded) {
   std::vector<bool> led(program.registers, false);
+  // Clocks and the like lead to nothing that is known.
   const auto operand_is_led = [&](const ptx::Operand& operand) {
-    return operand.form == ptx::Operand::kRegister && led[static_cast<size_t>(operand.index)];
+    return operand.form == ptx::Operand::kRegister
+               ? led[static_cast<size_t>(operand.index)]
+               : operand.form == ptx::Operand::kSpecial && operand.special == ptx::Special::kZero;
   };
   for (bool changed = true; changed;) {
     changed = false;
@@ -266,6 +269,7 @@ class ProgramEffect : public ComputedEffect {
         pointers->push_back(own);
     return true;
   }
+  bool watches() const override { return once_.done() && !stores_constants_; }
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
