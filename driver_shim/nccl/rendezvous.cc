@@ -161,10 +161,20 @@ void Rendezvous::stop_serving() {
   listener_ = -1;
 }
 
-// The rank that served the meeting place may be the one that is gone.
+// The rank that served the meeting place may be the one that is gone; one that was killed is seen to be gone before the
+// system has closed its socket.
 void Rendezvous::clean_up() const {
-  const FolderLock lock(identity_.folder);
-  if (lock.held()) lock.sweep();
+  constexpr int kTries = 20;
+  constexpr timespec kPause = {0, 10'000'000};
+  for (int i = 0; i < kTries; ++i) {
+    {
+      const FolderLock lock(identity_.folder);
+      if (!lock.held()) return;
+      lock.sweep();
+    }
+    if (listener_ >= 0 || access(path_.c_str(), F_OK) != 0) return;
+    nanosleep(&kPause, nullptr);
+  }
 }
 
 // Under the folder's lock: connects to the rank that came first, or becomes it.
