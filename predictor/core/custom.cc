@@ -16,12 +16,10 @@ constexpr double kMemoryShare = 0.92;
 constexpr double kCacheShare = 0.70;
 constexpr double kTensorShare = 0.80;
 constexpr double kIssueShare = 0.60;
-// A multiprocessor starts one instruction in each of its four partitions in every cycle, and works off 16 threads of
-// the special function unit (CUDA C++ programming guide, throughput of native arithmetic instructions, 8.0 to 10.0).
 constexpr double kIssuesOfCycle = 4;
+// Threads of the special function unit that a multiprocessor works off in a cycle (CUDA C++ programming guide, as
+// issue_seconds()).
 constexpr double kFunctionsOfCycle = 16;
-// What a multiprocessor has to do at the same time is partly done one after the other: norm of the times.
-constexpr double kOverlap = 3;
 // Blocks that read little each wait for it: a kernel's first loads, its barriers and its stores.
 constexpr double kBlock_ns = 1000;
 // One multiprocessor cannot draw more than this share of the device's memory bandwidth: with fewer blocks than a third
@@ -44,7 +42,16 @@ DataType data_type_of(device::MatrixType type) {
   return DataType::kFloat32;
 }
 
+// Of all multiprocessors, in a second.
+double cycles_of(const device::DeviceProfile& profile) {
+  return profile.clock_khz * 1e3 * std::max<double>(profile.multiprocessors, 1);
+}
+
 }  // namespace
+
+double issue_seconds(const device::DeviceProfile& profile, double instructions) {
+  return instructions / (cycles_of(profile) * kIssuesOfCycle * kIssueShare);
+}
 
 Work custom_work(const LaunchContext& context) {
   const device::KernelWork& counted = *context.launch.counted;
@@ -81,15 +88,13 @@ double custom_ns(const device::DeviceProfile& profile, const Work& work) {
   const double waves = std::ceil(blocks / (multiprocessors * resident));
   const double busy =
       waves == 1 ? std::min(blocks / multiprocessors, 1.0) : blocks / (waves * multiprocessors * resident);
-  const double cycles = profile.clock_khz * 1e3 * multiprocessors;  // a second, of all multiprocessors
-
   double tensor = 0;
   for (int i = 0; i < device::kMatrixTypes; ++i)
     if (counted.flops[i] > 0)
       tensor +=
           counted.flops[i] / (peak_of(profile, data_type_of(static_cast<device::MatrixType>(i)), true) * kTensorShare);
-  const double issue = counted.instructions / (cycles * kIssuesOfCycle * kIssueShare);
-  const double functions = counted.functions / (cycles * kFunctionsOfCycle);
+  const double issue = issue_seconds(profile, counted.instructions);
+  const double functions = counted.functions / (cycles_of(profile) * kFunctionsOfCycle);
   // What memory moves passes the cache anyway; the rest is read again.
   const double cache = std::max(counted.requested_bytes - bytes_of(work), 0.0) /
                        (std::max(profile.l2_bandwidth, profile.memory_bandwidth) * kCacheShare);

@@ -53,6 +53,7 @@ Estimator::Estimator(const device::DeviceProfile& profile, const Table* table, C
   sustained_slope_ = table_->parameter("sustained.slope", 0);
   sustained_threshold_ = table_->parameter("sustained.threshold", 1);
   move_power_limit();
+  for (const TableModel& model : table_->models()) origins_.push_back(device::find_builtin_profile(model.origin));
   borrowed_streaming_ = table_->parameter("streaming.borrowed", 1);
   tf32_ = table_->parameter("gemm.tf32", 1);
   layout_factor_[1] = table_->parameter("gemm.layout_nn", 1);
@@ -131,7 +132,7 @@ bool Estimator::measured(const TableModel& model, const Work& work, const GridVi
 // Of memory-bound work that was measured on another device, besides the ratio of the bandwidths, which lines have:
 // caches of another size, and what the published steps of a device say. Faster memory makes nothing slower.
 double Estimator::borrowed_factor(const TableModel& model, const Work& work) const {
-  const device::DeviceProfile* origin = device::find_builtin_profile(model.origin);
+  const device::DeviceProfile* origin = origins_[static_cast<size_t>(&model - table_->models().data())];
   if (origin == nullptr) return borrowed_streaming_;
   const double factor = borrowed_streaming_ * model::cache_relief(profile_, work) / model::cache_relief(*origin, work);
   const double faster = profile_.memory_bandwidth / origin->memory_bandwidth;

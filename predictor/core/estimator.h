@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "predictor/core/collective_table.h"
 #include "predictor/core/estimate.h"
@@ -84,7 +85,8 @@ class Estimator {
   // Transfers between devices and types, fitted on whole steps: streaming kernels of a device that were measured on a
   // sibling, and TF32 products that 16-bit ones stand for.
   double borrowed_streaming_ = 1, tf32_ = 1;
-  double layout_factor_[4] = {1, 1, 1, 1};  // by transposes: 0 TN, 1 NN, 2 TT, 3 NT
+  std::vector<const device::DeviceProfile*> origins_;  // by model of the table: what was measured; nullptr: not known
+  double layout_factor_[4] = {1, 1, 1, 1};             // by transposes: 0 TN, 1 NN, 2 TT, 3 NT
 };
 
 }  // namespace maya

@@ -16,10 +16,15 @@ struct GemmShape {
   bool tensor_cores = true;
 };
 double gemm_ns(const device::DeviceProfile& profile, const GemmShape& shape);
-
 double gemm_family_ns(const device::DeviceProfile& profile, const Work& work);  // GEMM and grouped GEMM
 double convolution_ns(const device::DeviceProfile& profile, const Work& work);  // as an implicit GEMM
 double attention_ns(const device::DeviceProfile& profile, const Work& work);
+// Seconds in which all multiprocessors start that many instructions of warps: each starts one in each of its four
+// partitions in every cycle (CUDA C++ programming guide, throughput of native arithmetic instructions, 8.0 to 10.0), of
+// which kernels reach a share, an engineering estimate.
+double issue_seconds(const device::DeviceProfile& profile, double instructions);
+// What a multiprocessor has to do at the same time is partly done one after the other: a norm of the times.
+inline constexpr double kOverlap = 3;
 // Time of memory-bound work in a row of such work over its time from memory alone: what the one before has left in the
 // second-level cache is not fetched. 1 for what is much larger than the cache.
 double cache_relief(const device::DeviceProfile& profile, const Work& work);

@@ -73,16 +73,14 @@ double extra_floor_ns(Family family, bool backward) {
 // Random numbers of dropout: Philox 4x32-10 (Salmon et al. 2011) is ten rounds of two wide products, two xors of three
 // and two additions for four numbers; with their conversion, comparison and scaling at least 27 instructions an
 // element. PyTorch's kernel took 4.2 ms for 1e9 elements of 16 bits on an A100 (952 GB/s of their reads and writes,
-// pull request 85 of FlagGems), which asks for 36 on the 40 GB part and 44 on the 80 GB part. Four of a cycle are
-// started on a multiprocessor, at the share of custom.cc.
+// pull request 85 of FlagGems), which asks for 36 on the 40 GB part and 44 on the 80 GB part.
 double random_ns(const device::DeviceProfile& profile, const Work& work) {
   const bool forward = work.shape.get(Key::kDirection) == 0;
   if (static_cast<Operator>(work.shape.get(Key::kOperator)) != Operator::kDropout || !forward) return 0;
-  constexpr double kInstructions = 40, kLanes = 32, kIssuesOfCycle = 4, kIssueShare = 0.6;
+  constexpr double kInstructions = 40, kLanes = 32;
   const auto elements = static_cast<double>(
       std::max(work.shape.get(Key::kElements), work.shape.get(Key::kRows) * work.shape.get(Key::kColumns)));
-  const double cycles = profile.clock_khz * 1e3 * std::max<double>(profile.multiprocessors, 1);
-  return elements * kInstructions / kLanes / (cycles * kIssuesOfCycle * kIssueShare) * 1e9;
+  return issue_seconds(profile, elements * kInstructions / kLanes) * 1e9;
 }
 
 // Arithmetic of these families runs on the ordinary units, at about half their peak. Dense solvers spend most of their
@@ -118,8 +116,7 @@ double memory_bound_ns(const device::DeviceProfile& profile, const Work& work) {
   const bool backward = work.shape.get(Key::kDirection) == 1;
   const double share = bandwidth_share(work.family, backward, access_pattern(work.shape));
   const double memory = bytes_of(work) / (profile.memory_bandwidth * share) * 1e9;
-  // Instructions hide behind memory in part, as in custom.cc.
-  constexpr double kOverlap = 3;
+  // Instructions hide behind memory in part.
   const double both = std::pow(std::pow(memory, kOverlap) + std::pow(random_ns(profile, work), kOverlap), 1 / kOverlap);
   const double compute = work.flops / (peak_of(profile, work.type, work.tensor_cores) * compute_share(work)) * 1e9;
   // Kernels of one call that wait for each other, each at least as long as an empty one.

@@ -11,9 +11,7 @@ struct Loop {
 };
 
 bool writes_device_memory(const Instruction& instruction) {
-  if (instruction.code == Code::kCall || instruction.writes_global) return true;
-  if (instruction.code != Code::kStore && instruction.code != Code::kAtomic) return false;
-  return instruction.space == Space::kGlobal || instruction.space == Space::kGeneric;
+  return instruction.code == Code::kCall || instruction.writes_global || stores_to_device(instruction);
 }
 
 class Analysis {

@@ -120,6 +120,12 @@ struct Instruction {
   uint32_t first = 0;  // in Program::operands: outputs, then inputs
 };
 
+// A store or an atomic operation to device memory, which generic addresses may be of.
+inline bool stores_to_device(const Instruction& instruction) {
+  return (instruction.code == Code::kStore || instruction.code == Code::kAtomic) &&
+         (instruction.space == Space::kGlobal || instruction.space == Space::kGeneric);
+}
+
 struct Program {
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;

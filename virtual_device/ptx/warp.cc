@@ -62,6 +62,7 @@ bool Warp::run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally) {
           for (const uint32_t index : idle_->registers[static_cast<size_t>(loop)]) known_[index] = 0;
           continue;
         }
+        if (unknown != 0) tally->depends_on_data = true;
         // Backwards, what is not known would be a loop without an end.
         const bool ahead = instruction.code == Code::kReturn || instruction.target >= at_;
         enabled_lanes = (enabled_lanes & ~unknown) | (take_unknown_ && ahead ? unknown : 0);

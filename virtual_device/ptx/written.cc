@@ -38,8 +38,7 @@ class Analysis {
     Origins all = 0;
     for (const Instruction& instruction : program_.instructions) {
       if (instruction.code == Code::kCall) return kFromMemory;
-      if (instruction.code == Code::kStore || instruction.code == Code::kAtomic) {
-        if (instruction.space != Space::kGlobal && instruction.space != Space::kGeneric) continue;
+      if (stores_to_device(instruction)) {
         all |= target(origins(instruction, 0));
       } else if (instruction.writes_global) {
         Origins any = 0;

@@ -14,6 +14,7 @@
 #include "virtual_device/memory.h"
 #include "virtual_device/once.h"
 #include "virtual_device/values/kernel_name.h"
+#include "virtual_device/values/number.h"
 
 namespace maya::device {
 
@@ -100,6 +101,14 @@ inline bool read_known(const Memory& memory, Address address, uint64_t bytes, st
   if (bytes > most || !all_known(memory, address, bytes)) return false;
   out->resize(bytes);
   return bytes == 0 || memory.read(out->data(), address, bytes) == MemoryStatus::kOk;
+}
+
+// Reads one number of device memory, of which every byte is known.
+inline bool read_number(const Memory& memory, Address address, ElementType type, Number* number) {
+  std::vector<uint8_t> bytes;
+  if (!memory.in_device_range(address) || !read_known(memory, address, element_bytes(type), &bytes)) return false;
+  *number = load_number(bytes.data(), type);
+  return true;
 }
 
 // Writes a computed result. A single one goes in as a fill, which keeps it

@@ -47,13 +47,16 @@ class IndexAddEffect : public ComputedEffect {
     const Number factor = load_number(argument_bytes(launch, 9 + more), layout_.type);
     for (uint64_t i = 0; i < count; ++i) {
       Number index;
-      if (!read_number(memory, indices.data(), indices.offset(i), layout_.index, &index)) return false;
+      if (!read_number(memory, element_at(indices, indices.offset(i), layout_.index), layout_.index, &index))
+        return false;
       if (index.integer < 0 || index.integer >= limit) return false;
       for (uint64_t k = 0; k < slice; ++k) {
         const int64_t to = place(result, k, index.integer, result_dimension),
                       from = place(source, k, static_cast<int64_t>(i), source_dimension);
         Number term;
-        if (to < 0 || to >= elements || !read_number(memory, source.data(), from, layout_.type, &term)) return false;
+        if (to < 0 || to >= elements ||
+            !read_number(memory, element_at(source, from, layout_.type), layout_.type, &term))
+          return false;
         uint8_t* sum = sums.data() + static_cast<uint64_t>(to) * element;
         store_number(add(load_number(sum, layout_.type), convert_number(multiply(term, factor), layout_.type)),
                      layout_.type, sum);
@@ -77,12 +80,8 @@ class IndexAddEffect : public ComputedEffect {
   static Number multiply(Number a, Number b) {
     return a.floating ? Number::of(a.real * b.real) : Number::of(static_cast<int64_t>(bits(a) * bits(b)));
   }
-  static bool read_number(const Memory& memory, Address data, int64_t offset, ElementType type, Number* number) {
-    const Address address = data + static_cast<uint64_t>(offset) * element_bytes(type);
-    std::vector<uint8_t> bytes;
-    if (!memory.in_device_range(address) || !read_known(memory, address, element_bytes(type), &bytes)) return false;
-    *number = load_number(bytes.data(), type);
-    return true;
+  static Address element_at(const TensorInfoView& tensor, int64_t offset, ElementType type) {
+    return tensor.data() + static_cast<uint64_t>(offset) * element_bytes(type);
   }
 
   Layout layout_;

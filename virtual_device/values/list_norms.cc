@@ -33,13 +33,6 @@ struct Layout {
 constexpr Layout kLayout = {770, 2240, 2, 3200};
 constexpr Layout kCuda12 = {110, 320, 1, 400};
 
-bool read_number(const Memory& memory, Address address, ElementType type, Number* value) {
-  std::vector<uint8_t> bytes;
-  if (!memory.in_device_range(address) || !read_known(memory, address, element_bytes(type), &bytes)) return false;
-  *value = load_number(bytes.data(), type);
-  return true;
-}
-
 double combine(Kind kind, double sum, double next, bool is_first) {
   if (kind == Kind::kSum || kind == Kind::kSquares) return sum + next;
   if (is_first || std::isnan(next)) return next;

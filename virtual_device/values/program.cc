@@ -320,6 +320,7 @@ class ProgramEffect : public ComputedEffect {
         for (uint32_t w = 0; w < warps; ++w)
           if (!warp.run(block, w, &budget, &tally) || watched.given_up()) return {};
       }
+      if (!tally.depends_on_data) break;  // there is nothing else to take
     }
     *depends = watched.loaded();
     std::vector<Extent> extents(launch.kernel->parameters.size());
