@@ -69,7 +69,7 @@ class Traces:
     def folder_of(self, row):
         device = traced_on(row)
         what = [row.program, row.arguments, row.environment, device]
-        what = json.dumps(what + [row.ranks, row.cluster, row.expandable] if row.ranks > 1 else what)
+        what = json.dumps(what + [row.ranks, os.path.basename(row.cluster), row.expandable] if row.ranks > 1 else what)
         label = re.sub(r"[^\w.]+", "-", f"{row.program[:-3]} {' '.join(row.arguments)}")[:60].strip("-")
         return os.path.join(self.folder, f"{device}-{label}-{hashlib.sha256(what.encode()).hexdigest()[:8]}")
 

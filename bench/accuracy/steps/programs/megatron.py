@@ -1,5 +1,5 @@
-"""GPT as Megatron-LM of 2022 trained it: tensor, pipeline (1F1B) and data parallel, fp16 weights with fp32 masters, every layer recomputed, gradients
-of all micro-batches reduced in one buffer at the end, attention by two batched products and a softmax between them.
+"""GPT as Megatron-LM of 2022 trained it: tensor, pipeline (1F1B) and data parallel, fp16 weights with fp32 masters, every layer recomputed (or kept:
+`--keep`), gradients of all micro-batches reduced in one buffer at the end, attention by two batched products and a softmax between them.
 
     maya-run --world-size 64 --gpus-per-node 8 -- python megatron.py --hidden 3072 --layers 30 --heads 32 --tensor 8 --batch 16 --accumulate 4
 
@@ -242,7 +242,7 @@ class Stage(nn.Module):
 
     def __init__(self, a, group, stage):
         super().__init__()
-        self.group, self.first, self.last = group, stage == 0, stage == a.stages - 1
+        self.group, self.first, self.last, self.keep = group, stage == 0, stage == a.stages - 1, a.keep
         if self.first or self.last:
             self.token = nn.Embedding(VOCABULARY // a.tensor, a.hidden)
         if self.first:
@@ -257,7 +257,7 @@ class Stage(nn.Module):
             with Sharded.dropout():
                 x = F.dropout(x.transpose(0, 1).contiguous(), 0.1)
         for layer in self.layers:
-            x = checkpoint(layer, x, use_reentrant=True)
+            x = layer(x) if self.keep else checkpoint(layer, x, use_reentrant=True)
         if not self.last:
             return x
         logits = F.linear(Copy.apply(self.norm(x), self.group), self.token.weight)
@@ -313,6 +313,7 @@ def main():
     for name in ("hidden", "layers", "heads", "tensor", "batch", "seq", "accumulate"):
         p.add_argument(f"--{name}", type=int, required=True)
     p.add_argument("--stages", type=int, default=1)
+    p.add_argument("--keep", action="store_true", help="activations are kept, nothing is recomputed")
     p.add_argument("--steps", type=int, default=2)
     a = p.parse_args()
 
