@@ -42,6 +42,8 @@ class WriteList {
 // `count` device pointers from the array at `device_array` (device memory, as the batched calls of cuBLAS take it).
 // False when the array is not readable or not all of it is known: then nobody can tell what the operation writes.
 bool read_pointer_array(const void* device_array, uint64_t count, std::vector<void*>* pointers);
+// The same for integers of 4 or 8 bytes.
+bool read_integer_array(const void* device_array, uint64_t count, bool wide, std::vector<int64_t>* integers);
 
 // Hands the operation to the driver. CUDA_ERROR_NOT_INITIALIZED when there is no driver of ours.
 CUresult record(CUstream stream, const OperationRecord& operation, const WriteList& writes);

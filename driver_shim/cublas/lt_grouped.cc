@@ -2,38 +2,34 @@
 
 #include <vector>
 
-#include "driver_shim/common/driver_access.h"
 #include "driver_shim/common/recording.h"
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/types.h"
 
 namespace maya::cublas {
 namespace {
 
-// `count` integers from device memory; false when one of them is not known.
-bool read_sizes(const void* array, int32_t width, int64_t count, std::vector<int64_t>* sizes) {
-  const MayaTable* table = shim::driver();
-  if (table == nullptr || array == nullptr) return false;
-  const bool wide = width == CUBLASLT_INTEGER_WIDTH_64;
-  std::vector<int32_t> narrow(wide ? 0 : count);
-  sizes->resize(count);
-  int all_known = 0;
-  void* destination = wide ? static_cast<void*>(sizes->data()) : static_cast<void*>(narrow.data());
-  const uint64_t bytes = count * (wide ? sizeof(int64_t) : sizeof(int32_t));
-  if (table->read(destination, reinterpret_cast<CUdeviceptr>(array), bytes, &all_known) != CUDA_SUCCESS ||
-      all_known == 0)
-    return false;
-  if (!wide) sizes->assign(narrow.begin(), narrow.end());
-  return true;
-}
-
-struct GroupSizes {
+class GroupSizes {
+ public:
   std::vector<int64_t> rows, columns, leading;
 
   bool read(const MatrixLayout& layout) {
-    return read_sizes(layout.rows_array, layout.sizes_width, layout.batch_count, &rows) &&
-           read_sizes(layout.columns_array, layout.sizes_width, layout.batch_count, &columns) &&
-           read_sizes(layout.leading_array, layout.leading_width, layout.batch_count, &leading);
+    const auto groups = static_cast<uint64_t>(layout.batch_count);
+    const bool wide = layout.sizes_width == CUBLASLT_INTEGER_WIDTH_64;
+    if (!shim::read_integer_array(layout.rows_array, groups, wide, &rows) ||
+        !shim::read_integer_array(layout.columns_array, groups, wide, &columns) ||
+        !shim::read_integer_array(layout.leading_array, groups, layout.leading_width == CUBLASLT_INTEGER_WIDTH_64,
+                                  &leading))
+      return false;
+    // Sizes that a kernel would have written, or bytes that are no sizes at all.
+    for (uint64_t i = 0; i < groups; ++i)
+      if (!is_size(rows[i]) || !is_size(columns[i]) || !is_size(leading[i])) return false;
+    return true;
   }
+
+ private:
+  // So that products of two count elements of some memory, and of three go into a double.
+  static bool is_size(int64_t size) { return size >= 0 && size <= INT32_MAX; }
 };
 
 }  // namespace
@@ -53,18 +49,25 @@ cublasStatus_t record_grouped(const MatmulDesc& desc, const MatrixLayout& a, con
   shim::WriteList writes;
   GroupSizes sizes_a, sizes_d;
   if (sizes_a.read(a) && sizes_d.read(d)) {
-    int64_t flops = 0, read_bytes = 0, written_bytes = 0, largest = 0, largest_flops = -1;
+    double flops = 0, read_bytes = 0, written_bytes = 0, largest_flops = -1;
+    size_t largest = 0;
+    const auto bytes = [](cudaDataType type, int64_t rows, int64_t columns) {
+      return static_cast<double>(storage_bytes(type, static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns)));
+    };
     const std::vector<int64_t>& inner = desc.transa == CUBLAS_OP_N ? sizes_a.columns : sizes_a.rows;
-    for (int64_t i = 0; i < groups; ++i) {
+    for (size_t i = 0; i < sizes_d.rows.size(); ++i) {
       const int64_t m = sizes_d.rows[i], n = sizes_d.columns[i], k = inner[i];
-      const int64_t group_flops = m * n * k * multiply_add_flops(d.data_type());
+      const double group_flops = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+                                 static_cast<double>(multiply_add_flops(d.data_type()));
       if (group_flops > largest_flops) largest = i, largest_flops = group_flops;
       flops += group_flops;
-      read_bytes += storage_bytes(a.data_type(), m * k) + storage_bytes(b.data_type(), k * n);
-      written_bytes += storage_bytes(d.data_type(), m * n);
+      read_bytes += bytes(a.data_type(), m, k) + bytes(b.data_type(), k, n);
+      written_bytes += bytes(d.data_type(), m, n);
     }
     record.set(Key::kM, sizes_d.rows[largest]).set(Key::kN, sizes_d.columns[largest]).set(Key::kK, inner[largest]);
-    record.set(Key::kFlops, flops).set(Key::kReadBytes, read_bytes).set(Key::kWrittenBytes, written_bytes);
+    record.set(Key::kFlops, shim::counted(flops))
+        .set(Key::kReadBytes, shim::counted(read_bytes))
+        .set(Key::kWrittenBytes, shim::counted(written_bytes));
     if (std::vector<void*> matrices; shim::read_pointer_array(d_array, groups, &matrices)) {
       for (int64_t i = 0; i < groups; ++i)
         writes.add_matrix(matrices[i], storage_bytes(d.data_type(), sizes_d.rows[i]), sizes_d.columns[i],

@@ -23,8 +23,10 @@ void add_aux(const MatmulDesc& desc, const MatrixLayout& d, shim::WriteList* wri
   const int64_t batch = d.batch_count, rows = d.rows, columns = d.columns;
   if ((desc.epilogue & kReluBits) != 0) {
     constexpr int64_t kBitsPerByte = 8;
-    const int64_t column_bytes = desc.aux_leading / kBitsPerByte, matrix_bytes = column_bytes * columns;
-    writes->add_matrix(desc.aux, matrix_bytes, batch, batch > 1 ? desc.aux_batch_stride / kBitsPerByte : matrix_bytes);
+    const auto column_bytes = static_cast<uint64_t>(desc.aux_leading / kBitsPerByte);
+    const uint64_t matrix_bytes = shim::times(column_bytes, d.columns);
+    writes->add_matrix(desc.aux, matrix_bytes, static_cast<uint64_t>(batch),
+                       batch > 1 ? static_cast<uint64_t>(desc.aux_batch_stride / kBitsPerByte) : matrix_bytes);
   } else {
     const cudaDataType type = desc.aux_type < 0 ? d.data_type() : static_cast<cudaDataType>(desc.aux_type);
     add_matrices({desc.aux, type, rows, columns, desc.aux_leading, desc.aux_batch_stride, batch, false}, writes);

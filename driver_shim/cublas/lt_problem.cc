@@ -1,21 +1,41 @@
 #include "driver_shim/cublas/lt_problem.h"
 
+#include <cmath>
+
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/release.h"
 #include "driver_shim/cublas/types.h"
 
 namespace maya::cublas {
 namespace {
 
+// Whether the matrices of a layout can lie in memory at all: everything is multiplied up from these sizes.
+bool addressable(const MatrixLayout& layout) {
+  const auto real = [](auto size) { return static_cast<double>(size); };
+  const double rows = real(layout.rows), columns = real(layout.columns), leading = real(layout.leading);
+  const double elements = std::fmax(rows * columns, leading * (layout.order == CUBLASLT_ORDER_ROW ? rows : columns));
+  const double batch = std::fmax(elements, std::fabs(real(layout.batch_stride))) * real(layout.batch_count);
+  constexpr double kBitsPerByte = 8;
+  return std::fmax(std::fmax(rows, columns), std::fmax(leading, batch)) * storage_bits(layout.data_type()) <=
+         shim::kMostBytes * kBitsPerByte;
+}
+
+}  // namespace
+
 bool valid_layout(const MatrixLayout& layout) {
   if (storage_bits(layout.data_type()) == 0 || layout.batch_count < 1 || layout.order < CUBLASLT_ORDER_COL ||
       layout.order > CUBLASLT_ORDER_COL32_2R_4R4)
     return false;
   if (layout.batch_mode == CUBLASLT_BATCH_MODE_GROUPED) return true;
+  // CUBLASLT_MATRIX_LAYOUT_LD: "Currently only non-negative values are supported."
+  if (layout.leading < 0 || !addressable(layout)) return false;
   const int64_t rows = layout.rows, columns = layout.columns;
   if (layout.order == CUBLASLT_ORDER_COL) return layout.leading >= rows;
   if (layout.order == CUBLASLT_ORDER_ROW) return layout.leading >= columns;
   return true;
 }
+
+namespace {
 
 bool is_8_bit_float(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
 

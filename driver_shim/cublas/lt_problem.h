@@ -17,6 +17,9 @@ struct MatmulProblem {
   bool grouped = false;
 };
 
+// A type, an order and sizes that go together, and that some memory could hold.
+bool valid_layout(const MatrixLayout& layout);
+
 // INVALID_VALUE where the descriptors contradict each other: sizes, batch counts, leading dimensions, a missing one. C
 // may be missing.
 cublasStatus_t make_problem(const MatmulDesc* desc, const MatrixLayout* a, const MatrixLayout* b, const MatrixLayout* c,

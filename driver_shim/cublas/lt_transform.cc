@@ -32,6 +32,9 @@ MAYA_API cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t handle, cublasL
       (a != nullptr && (a_layout == nullptr || alpha == nullptr)) ||
       (b != nullptr && (b_layout == nullptr || beta == nullptr)))
     return CUBLAS_STATUS_INVALID_VALUE;
+  if (!valid_layout(*ours(c_layout)) || (a != nullptr && !valid_layout(*ours(a_layout))) ||
+      (b != nullptr && !valid_layout(*ours(b_layout))))
+    return CUBLAS_STATUS_INVALID_VALUE;
   const TransformDesc& desc = *ours(desc_handle);
   const MatrixLayout& result = *ours(c_layout);
   if ((a != nullptr && !same_shape(*ours(a_layout), desc.transa != CUBLAS_OP_N, result)) ||

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "driver_shim/common/sizes.h"
 #include "predictor/core/operation.h"
 
 namespace maya::cublas {
@@ -17,7 +18,13 @@ namespace maya::cublas {
 DataType data_type(cudaDataType type);
 // Bits of one element as stored in memory; 0 for a value that is no cudaDataType.
 uint32_t storage_bits(cudaDataType type);
-inline uint64_t storage_bytes(cudaDataType type, uint64_t elements) { return (elements * storage_bits(type) + 7) / 8; }
+inline uint64_t storage_bytes(cudaDataType type, uint64_t elements) {
+  constexpr uint64_t kBitsPerByte = 8;
+  uint64_t bits = 0;
+  if (__builtin_mul_overflow(elements, uint64_t{storage_bits(type)}, &bits))
+    return shim::times(elements, (storage_bits(type) + kBitsPerByte - 1) / kBitsPerByte);
+  return bits / kBitsPerByte + (bits % kBitsPerByte != 0 ? 1 : 0);
+}
 
 template <typename T>
 inline constexpr cudaDataType kCudaType = CUDA_R_32F;

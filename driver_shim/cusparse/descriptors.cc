@@ -4,6 +4,7 @@
 #include <new>
 
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/matrix_batch.h"
 #include "driver_shim/cublas/types.h"
 #include "driver_shim/cusparse/handle.h"
@@ -11,6 +12,12 @@
 namespace maya::cusparse {
 
 uint64_t element_bytes(cudaDataType type) { return cublas::storage_bytes(type, 1); }
+
+bool addressable(int64_t a, int64_t b, cudaDataType type) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(element_bytes(type)) <=
+             shim::kMostBytes &&
+         static_cast<double>(a) <= shim::kMostBytes && static_cast<double>(b) <= shim::kMostBytes;
+}
 
 namespace {
 
@@ -44,10 +51,12 @@ double value_count(const SparseMatrix& matrix) {
 
 // `each` bytes for every member of the batch, `stride` elements of `element` bytes apart; 0: the same for all.
 void add_batch(const void* address, double each, int batch, int64_t stride, uint64_t element, shim::WriteList* writes) {
-  const auto bytes = static_cast<uint64_t>(each);
+  const auto bytes = static_cast<uint64_t>(shim::counted(each));
   if (bytes == 0 || address == nullptr) return;
-  const uint64_t more = stride > 0 && batch > 1 ? static_cast<uint64_t>(stride) * element * (batch - 1) : 0;
-  writes->add(address, bytes + more);
+  const uint64_t more = stride > 0 && batch > 1 ? shim::times(shim::times(static_cast<uint64_t>(stride), element),
+                                                              static_cast<uint64_t>(batch - 1))
+                                                : 0;
+  writes->add(address, shim::plus(bytes, more));
 }
 
 }  // namespace
@@ -111,6 +120,8 @@ int create_dense(DenseMatrix** out, int64_t rows, int64_t columns, int64_t leadi
   if (out == nullptr || rows < 0 || columns < 0 || element_bytes(type) == 0) return kInvalidValue;
   if (order != kColumnMajor && order != kRowMajor) return kInvalidValue;
   if (leading < (order == kColumnMajor ? rows : columns)) return kInvalidValue;
+  if (!addressable(leading, order == kColumnMajor ? columns : rows, type) || !addressable(rows, columns, type))
+    return kInvalidValue;
   DenseMatrix content;
   content.rows = rows;
   content.columns = columns;
@@ -136,7 +147,7 @@ int get_dense(const DenseMatrix* matrix, int64_t* rows, int64_t* columns, int64_
 }
 
 int create_vector(DenseVector** out, int64_t size, void* values, cudaDataType type) {
-  if (out == nullptr || size < 0 || element_bytes(type) == 0) return kInvalidValue;
+  if (out == nullptr || size < 0 || element_bytes(type) == 0 || !addressable(size, 1, type)) return kInvalidValue;
   DenseVector content;
   content.size = size;
   content.values = values;
@@ -169,7 +180,7 @@ int set_values(Object* object, void* values) {
 int create_sparse_vector(SparseVector** out, int64_t size, int64_t nonzeros, void* indices, void* values,
                          int index_type, int base, cudaDataType type) {
   if (out == nullptr || size < 0 || nonzeros < 0 || nonzeros > size || !valid_index(index_type) || base < 0 ||
-      base > 1 || element_bytes(type) == 0)
+      base > 1 || element_bytes(type) == 0 || !addressable(size, 1, type))
     return kInvalidValue;
   SparseVector content;
   content.size = size;

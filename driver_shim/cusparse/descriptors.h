@@ -73,6 +73,9 @@ bool alive(const Object* object) {
 }
 
 uint64_t element_bytes(cudaDataType type);
+// Whether `a` times `b` elements can lie in memory at all: descriptors of larger ones are refused, so that sizes can be
+// multiplied up from them.
+bool addressable(int64_t a, int64_t b, cudaDataType type);
 // Bytes of the offsets, indices and values of one matrix.
 double stored_bytes(const SparseMatrix& matrix);
 double dense_bytes(const DenseMatrix& matrix);

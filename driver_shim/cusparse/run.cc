@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/types.h"
 #include "driver_shim/cusparse/handle.h"
 
@@ -18,9 +19,9 @@ int run(const Handle* handle, Family family, const char* api, const Shape& shape
       .set(Key::kNonzeros, shape.nonzeros)
       .set(Key::kBatch, shape.batch)
       .set(Key::kSteps, cost.steps)
-      .set(Key::kFlops, static_cast<int64_t>(std::max(cost.flops * complex * batch, 1.0)))
-      .set(Key::kReadBytes, static_cast<int64_t>(std::max(cost.read_bytes * batch, 1.0)))
-      .set(Key::kWrittenBytes, static_cast<int64_t>(std::max(cost.written_bytes * batch, 1.0)));
+      .set(Key::kFlops, shim::counted(std::max(cost.flops * complex * batch, 1.0)))
+      .set(Key::kReadBytes, shim::counted(std::max(cost.read_bytes * batch, 1.0)))
+      .set(Key::kWrittenBytes, shim::counted(std::max(cost.written_bytes * batch, 1.0)));
   return shim::status_of(shim::record(handle->stream, record, writes));
 }
 

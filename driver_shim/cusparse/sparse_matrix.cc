@@ -12,7 +12,9 @@ namespace {
 int make(SparseMatrix** out, const SparseMatrix& content) {
   const bool valid = out != nullptr && content.rows >= 0 && content.columns >= 0 && content.nonzeros >= 0 &&
                      valid_index(content.offset_type) && valid_index(content.index_type) &&
-                     (content.index_base == 0 || content.index_base == 1) && element_bytes(content.type) != 0;
+                     (content.index_base == 0 || content.index_base == 1) && element_bytes(content.type) != 0 &&
+                     addressable(content.rows, 1, content.type) && addressable(content.columns, 1, content.type) &&
+                     addressable(content.nonzeros, 1, content.type) && addressable(content.stored, 1, content.type);
   if (!valid) return kInvalidValue;
   SparseMatrix* made = new (std::nothrow) SparseMatrix(content);
   if (made == nullptr) return shim::kAllocFailed;
@@ -59,7 +61,8 @@ int create_bsr(SparseMatrix** out, int64_t block_rows, int64_t block_columns, in
                int64_t column_block, void* offsets, void* indices, void* values, int offset_type, int index_type,
                int base, cudaDataType type, int order) {
   if (block_rows < 0 || block_columns < 0 || blocks < 0 || !valid_block(row_block) || !valid_block(column_block) ||
-      (order != kColumnMajor && order != kRowMajor))
+      (order != kColumnMajor && order != kRowMajor) || !addressable(block_rows, row_block, type) ||
+      !addressable(block_columns, column_block, type) || !addressable(blocks, row_block * column_block, type))
     return kInvalidValue;
   SparseMatrix content =
       plain(kBsr, block_rows * row_block, block_columns * column_block, blocks * row_block * column_block, offsets,
@@ -74,7 +77,9 @@ int create_bsr(SparseMatrix** out, int64_t block_rows, int64_t block_columns, in
 // ell_columns elements are stored of each row, in square blocks.
 int create_blocked_ell(SparseMatrix** out, int64_t rows, int64_t columns, int64_t block, int64_t ell_columns,
                        void* indices, void* values, int index_type, int base, cudaDataType type) {
-  if (rows < 0 || !valid_block(block) || ell_columns < 0 || ell_columns > columns) return kInvalidValue;
+  if (rows < 0 || !valid_block(block) || ell_columns < 0 || ell_columns > columns ||
+      !addressable(rows, ell_columns, type))
+    return kInvalidValue;
   SparseMatrix content = plain(kBlockedEll, rows, columns, rows * ell_columns, nullptr, indices, values, index_type,
                                index_type, base, type);
   content.row_block = content.column_block = block;

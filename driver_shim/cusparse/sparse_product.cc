@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cusparse/descriptors.h"
 #include "driver_shim/cusparse/handle.h"
 
@@ -43,7 +44,7 @@ int phase(const char* api, const Handle* handle, const SparseMatrix& a, const Sp
           const shim::WriteList& writes) {
   if (bytes == nullptr) return kInvalidValue;
   if (buffer == nullptr) {
-    *bytes = static_cast<size_t>(std::max(buffer_bytes, 256.0));
+    *bytes = static_cast<size_t>(shim::counted(std::max(buffer_bytes, 256.0)));
     return kSuccess;
   }
   return run(handle, Family::kSparse, api, {c.type, c.rows, c.columns, a.columns, a.nonzeros + b.nonzeros},
@@ -65,7 +66,7 @@ MAYA_API int cusparseSpGEMM_destroyDescr(Product* descriptor) {
 
 MAYA_API int cusparseSpGEMM_getNumProducts(Product* descriptor, int64_t* products) {
   if (descriptor == nullptr || products == nullptr) return kInvalidValue;
-  *products = static_cast<int64_t>(descriptor->products);
+  *products = maya::shim::counted(descriptor->products);
   return kSuccess;
 }
 
@@ -89,11 +90,11 @@ MAYA_API int cusparseSpGEMM_estimateMemory(Handle* handle, int op_a, int op_b, c
   if (alpha == nullptr || beta == nullptr || third == nullptr || !(fraction > 0 && fraction <= 1)) return kInvalidValue;
   const double all = descriptor->products * pair_bytes(*C);
   if (third_buffer == nullptr) {
-    *third = static_cast<size_t>(std::max(all * static_cast<double>(fraction), 256.0));
+    *third = static_cast<size_t>(maya::shim::counted(std::max(all * static_cast<double>(fraction), 256.0)));
     return kSuccess;
   }
   if (second == nullptr) return kInvalidValue;
-  *second = static_cast<size_t>(std::max(all, 256.0));
+  *second = static_cast<size_t>(maya::shim::counted(std::max(all, 256.0)));
   const maya::shim::WriteList nothing{};
   return run(handle, maya::Family::kSparse, "cusparseSpGEMM_estimateMemory",
              {C->type, C->rows, C->columns, A->columns, A->nonzeros + B->nonzeros},

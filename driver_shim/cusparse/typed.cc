@@ -30,19 +30,26 @@ struct Blocks {
 
   int64_t rows() const { return static_cast<int64_t>(block_rows) * block; }
   int64_t columns() const { return static_cast<int64_t>(block_columns) * block; }
-  int64_t nonzeros() const { return static_cast<int64_t>(blocks) * block * block; }
+  int64_t nonzeros() const {
+    return shim::counted(
+        shim::times(static_cast<uint64_t>(blocks), static_cast<uint64_t>(block) * static_cast<uint64_t>(block)));
+  }
   double bytes(cudaDataType type) const {
-    return ints(block_rows + 1) + ints(blocks) +
+    return ints(int64_t{block_rows} + 1) + ints(blocks) +
            real(nonzeros()) * real(static_cast<int64_t>(cublas::storage_bytes(type, 1)));
   }
 };
+
+// A block of 2^20 by 2^20 fills the memory of any device: what is larger would only overflow.
+constexpr int kLargestBlock = 1 << 20;
 
 // Products of one block matrix need general matrices; solutions take any kind.
 int check(const Handle* handle, const Blocks& a) {
   if (!usable(handle)) return kNotInitialized;
   const bool valid = (a.direction == 0 || a.direction == 1) && valid_operation(a.operation) && a.block_rows >= 0 &&
                      a.block_columns >= 0 && a.blocks >= 0 && a.descriptor != nullptr && a.block >= 1 &&
-                     (a.blocks == 0 || (a.values != nullptr && a.indices != nullptr)) && a.offsets != nullptr;
+                     a.block <= kLargestBlock && (a.blocks == 0 || (a.values != nullptr && a.indices != nullptr)) &&
+                     a.offsets != nullptr;
   return valid ? kSuccess : kInvalidValue;
 }
 
@@ -160,7 +167,7 @@ int64_t elements(const Sum& call) { return static_cast<int64_t>(call.nonzeros_a)
 int sum_size(const Handle* handle, const Sum& call, size_t* bytes) {
   if (const int status = check(handle, call); status != kSuccess) return status;
   if (bytes == nullptr) return kInvalidValue;
-  *bytes = partition_bytes(elements(call)) + static_cast<size_t>(call.m + 1) * sizeof(int);
+  *bytes = partition_bytes(elements(call)) + (static_cast<size_t>(call.m) + 1) * sizeof(int);
   return kSuccess;
 }
 
@@ -172,7 +179,7 @@ int sum(const char* api, const Handle* handle, const Sum& call, const T* alpha, 
   if (alpha == nullptr || beta == nullptr || offsets == nullptr) return kInvalidValue;
   shim::WriteList writes;
   writes.add(offsets, (static_cast<uint64_t>(call.m) + 1) * sizeof(int));
-  const double moved = real(elements(call)) * (sizeof(T) + sizeof(int)) + 2 * ints(call.m + 1);
+  const double moved = real(elements(call)) * (sizeof(T) + sizeof(int)) + 2 * ints(int64_t{call.m} + 1);
   return run(handle, Family::kSparse, api, {cublas::kCudaType<T>, call.m, call.n, 0, elements(call)},
              {2 * real(elements(call)), moved, moved}, writes);
 }
@@ -199,8 +206,9 @@ int tridiagonal_size(const Handle* handle, int64_t m, int64_t n, int64_t batch, 
                      int smallest, size_t* bytes) {
   if (!usable(handle)) return kNotInitialized;
   if (m < smallest || n < 0 || batch < 0 || ldb < std::max<int64_t>(m, 1) || bytes == nullptr) return kInvalidValue;
-  *bytes = 256 + static_cast<size_t>(m) * static_cast<size_t>(n + 3) *
-                     static_cast<size_t>(std::max<int64_t>(batch, 1)) * element;
+  const uint64_t elements = shim::times(shim::times(static_cast<uint64_t>(m), static_cast<uint64_t>(n + 3)),
+                                        static_cast<uint64_t>(std::max<int64_t>(batch, 1)));
+  *bytes = shim::plus(256, shim::times(elements, element));
   return kSuccess;
 }
 
@@ -237,7 +245,7 @@ MAYA_API int cusparseXcsrgeam2Nnz(Handle* handle, int m, int n, const MatrixDesc
   else
     writes.add(total, sizeof *total);
   return run(handle, maya::Family::kSparse, "cusparseXcsrgeam2Nnz", {CUDA_R_32I, m, n, 0, elements(call)},
-             {0, ints(elements(call)) + 2 * ints(m + 1), ints(m + 1)}, writes);
+             {0, ints(elements(call)) + 2 * ints(int64_t{m} + 1), ints(int64_t{m} + 1)}, writes);
 }
 
 #define BLOCK_PARAMETERS(T) \

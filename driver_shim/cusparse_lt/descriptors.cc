@@ -1,5 +1,6 @@
 // cuSPARSELt: matrix and multiplication descriptors, algorithm selections.
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/types.h"
 #include "driver_shim/cusparse_lt/objects.h"
 
@@ -10,7 +11,7 @@ size_t compressed_bytes(const Matrix& matrix) {
   const uint32_t bits = cublas::storage_bits(matrix.type);
   const size_t kept = elements / 2;
   const size_t place_bits = bits == 32 ? 4 * kept : bits == 4 ? kept : 2 * kept;
-  return ((kept * bits + place_bits) / 8) * static_cast<size_t>(matrix.batch);
+  return shim::times((kept * bits + place_bits) / 8, static_cast<size_t>(matrix.batch));
 }
 
 namespace {
@@ -23,6 +24,11 @@ int create_matrix(const void* handle, void* storage, int64_t rows, int64_t colum
       leading < (order == 1 ? rows : columns) || alignment == 0 || alignment % 16 != 0)
     return kInvalidValue;
   if (cublas::storage_bits(type) == 0) return kInvalidValue;
+  // The bits of a matrix are counted in 64 bits, together with those that tell places.
+  constexpr double kMostElements = shim::kMostBytes / sizeof(float);
+  const auto real = [](int64_t size) { return static_cast<double>(size); };
+  if (real(leading) * real(order == 1 ? columns : rows) > kMostElements || real(rows) * real(columns) > kMostElements)
+    return kInvalidValue;
   if (cublas::storage_bits(type) > 32 || cublas::is_complex(type)) return kNotSupported;
   Matrix matrix;
   matrix.rows = rows;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "driver_shim/common/api.h"
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/matrix_batch.h"
 #include "driver_shim/cublas/types.h"
 #include "driver_shim/cusparse_lt/objects.h"
@@ -65,7 +66,7 @@ CUresult record_product(CUstream stream, const Multiplication& multiplication, c
       .set(Key::kTransB, multiplication.operation_b)
       .set(Key::kEpilogue, epilogue(multiplication))
       .set(Key::kBeta, beta_class)
-      .set(Key::kReadBytes, static_cast<int64_t>(operands * batch));
+      .set(Key::kReadBytes, shim::counted(operands * batch));
   shim::WriteList writes;
   cublas::add_matrices(storage_of(multiplication.d, d), &writes);
   return shim::record(stream, record, writes);
@@ -101,9 +102,9 @@ int pass(const char* api, CUstream stream, const Matrix& matrix, double read, do
       .set(Key::kN, matrix.columns)
       .set(Key::kNonzeros, matrix.rows * matrix.columns / 2)
       .set(Key::kBatch, matrix.batch)
-      .set(Key::kFlops, matrix.rows * matrix.columns * matrix.batch)
-      .set(Key::kReadBytes, static_cast<int64_t>(read))
-      .set(Key::kWrittenBytes, static_cast<int64_t>(written));
+      .set(Key::kFlops, shim::counted(static_cast<double>(matrix.rows * matrix.columns) * matrix.batch))
+      .set(Key::kReadBytes, shim::counted(read))
+      .set(Key::kWrittenBytes, shim::counted(written));
   return shim::status_of(shim::record(stream, record, writes));
 }
 
@@ -184,7 +185,8 @@ MAYA_API int cusparseLtMatmulGetWorkspace(const void* handle, const void* plan, 
       object == nullptr ? nullptr : object_of<Multiplication>(object->multiplication);
   if (multiplication == nullptr || bytes == nullptr) return kInvalidValue;
   const int64_t parts = object->algorithm.split_k > 1 ? object->algorithm.split_k - 1 : 0;
-  *bytes = static_cast<size_t>(parts * multiplication->d.rows * multiplication->d.columns) * sizeof(float);
+  const auto elements = static_cast<uint64_t>(multiplication->d.rows * multiplication->d.columns);
+  *bytes = maya::shim::times(static_cast<uint64_t>(parts), elements * sizeof(float));
   return kSuccess;
 }
 

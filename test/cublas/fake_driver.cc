@@ -31,10 +31,13 @@ CUresult allocate(CUdeviceptr* address, uint64_t bytes, ChargeLayer layer, const
 }
 
 CUresult read(void* host, CUdeviceptr source, uint64_t bytes, int* all_known) {
-  const auto found = fake().memory.find(source);
-  const bool known = found != fake().memory.end() && found->second.size() >= bytes;
+  auto found = fake().memory.upper_bound(source);
+  const bool starts = found != fake().memory.begin();
+  if (starts) --found;
+  const uint64_t offset = starts ? source - found->first : 0;
+  const bool known = starts && found->second.size() >= offset && found->second.size() - offset >= bytes;
   if (known) {
-    std::memcpy(host, found->second.data(), bytes);
+    std::memcpy(host, found->second.data() + offset, bytes);
   } else {
     std::memset(host, 0, bytes);
   }

@@ -54,6 +54,25 @@ TEST_CASE_METHOD(HandleFixture, "Outputs behind a pointer array are read from de
   CHECK(fake().last().writes.empty());
 }
 
+TEST_CASE_METHOD(HandleFixture, "A batch whose pointer array is not there takes no memory by its count") {
+  const int batch = INT32_MAX;  // 16 GiB of pointers
+  REQUIRE(cublasSgemmBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, device<const float*>(10000), 2,
+                             device<const float*>(10100), 2, &zero, device<float*>(10200), 2,
+                             batch) == CUBLAS_STATUS_SUCCESS);
+  CHECK(fake().field(Key::kBatch) == batch);
+  CHECK(fake().last().writes.empty());
+}
+
+// Address space ends at 2^64: what would lie behind it is left out, and nothing wraps round to its beginning.
+TEST_CASE_METHOD(HandleFixture, "Outputs of strides that leave the address space stay inside it") {
+  for (const long long stride : {INT64_MAX, INT64_MIN, INT64_MAX / 4, INT64_MIN / 4}) {
+    REQUIRE(cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 3, 4, &one, device<float>(0), 2, 8,
+                                      device<float>(256), 4, 12, &zero, device<float>(512), 4, stride,
+                                      40) == CUBLAS_STATUS_SUCCESS);
+    for (const MemoryRange& written : fake().last().writes) CHECK(written.address + written.bytes >= written.address);
+  }
+}
+
 TEST_CASE_METHOD(HandleFixture, "A batch of more outputs than fit on the stack") {
   std::vector<float*> addresses;
   std::vector<MemoryRange> expected;

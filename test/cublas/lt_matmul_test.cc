@@ -150,6 +150,63 @@ TEST_CASE_METHOD(LtFixture, "Grouped products read their sizes from device memor
   CHECK(multiply() == CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
+// Whatever the memory holds: sizes that are none make no cost, and a count that no memory bears out takes none here.
+TEST_CASE_METHOD(LtFixture, "Grouped products whose sizes are no sizes are recorded without them") {
+  const int64_t least = INT64_MIN, most = INT64_MAX;
+  const auto* sizes = upload<int64_t>(0x1000, {least, most});
+  const auto grouped = [&](int groups, const int64_t* array) {
+    for (auto* layout : {&a, &b, &c, &d}) {
+      cublasLtGroupedMatrixLayoutInit(layout, CUDA_R_16BF, groups, array, array, array);
+      const int32_t wide = CUBLASLT_INTEGER_WIDTH_64;
+      set(layout, CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_COLS_ARRAY_INTEGER_WIDTH, wide);
+      set(layout, CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY_INTEGER_WIDTH, wide);
+    }
+    REQUIRE(multiply() == CUBLAS_STATUS_SUCCESS);
+    CHECK(fake().field(Key::kGroups) == groups);
+    CHECK(fake().field(Key::kFlops) == 0);
+    CHECK(fake().last().writes.empty());
+  };
+  REQUIRE(cublasLtMatmulDescInit(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS);
+  grouped(2, sizes);
+  grouped(INT32_MAX, device<int64_t>(0x8000));
+}
+
+TEST_CASE_METHOD(LtFixture, "Layouts that no memory could hold are refused everywhere") {
+  problem(CUDA_R_16BF, CUDA_R_16BF, 8, 8, 8);
+  cublasLtMatrixTransformDescOpaque_t transform;
+  cublasLtMatrixTransformDescInit(&transform, CUDA_R_32F);
+  cublasLtMatmulHeuristicResult_t result;
+  int count = 0;
+  const auto refused = [&] {
+    CHECK(multiply() == CUBLAS_STATUS_INVALID_VALUE);
+    CHECK(cublasLtMatmulAlgoGetHeuristic(handle, &desc, &a, &b, &c, &d, preference, 1, &result, &count) ==
+          CUBLAS_STATUS_INVALID_VALUE);
+    CHECK(cublasLtMatrixTransform(handle, &transform, &one, device<char>(0), &d, &zero, nullptr, nullptr,
+                                  device<char>(0x2000), &d, nullptr) == CUBLAS_STATUS_INVALID_VALUE);
+  };
+  SECTION("elements") {
+    const uint64_t large = uint64_t{1} << 40;
+    for (auto* layout : {&a, &b, &c, &d})
+      cublasLtMatrixLayoutInit(layout, CUDA_R_16BF, large, large, static_cast<int64_t>(large));
+    refused();
+  }
+  SECTION("rows that are negative as signed numbers") {
+    for (auto* layout : {&a, &b, &c, &d}) cublasLtMatrixLayoutInit(layout, CUDA_R_16BF, UINT64_MAX, 1, INT64_MAX);
+    refused();
+  }
+  SECTION("distances") {
+    for (auto* layout : {&a, &b, &c, &d}) set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, int32_t{2});
+    set(&d, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, INT64_MIN);
+    refused();
+  }
+  SECTION("a negative leading dimension, in an order that has no least one") {
+    set(&d, CUBLASLT_MATRIX_LAYOUT_ORDER, int32_t{CUBLASLT_ORDER_COL32});
+    set(&d, CUBLASLT_MATRIX_LAYOUT_LD, int64_t{-8});
+    refused();
+  }
+  CHECK(fake().recorded.empty());
+}
+
 TEST_CASE_METHOD(LtFixture, "A transform is an elementwise pass") {
   cublasLtMatrixTransformDescOpaque_t transform;
   cublasLtMatrixTransformDescInit(&transform, CUDA_R_32F);

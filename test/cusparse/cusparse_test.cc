@@ -183,6 +183,24 @@ TEST_CASE("cuSPARSE: descriptors of the generic interface give back what they we
   CHECK(cusparseDestroyDnMat(other) == 0);
 }
 
+TEST_CASE("cuSPARSE: descriptors that no memory could hold are refused") {
+  void* made = nullptr;
+  const int64_t large = int64_t{1} << 40, most = INT64_MAX;
+  void* memory = device<void>(0);
+  CHECK(cusparseCreateDnMat(&made, large, large, large, memory, kReal32, kByColumns) == kInvalidValue);
+  CHECK(cusparseCreateDnMat(&made, 1, 1, most, memory, kReal32, kByRows) == kInvalidValue);
+  CHECK(cusparseCreateDnVec(&made, most, memory, kReal64) == kInvalidValue);
+  CHECK(cusparseCreateCsr(&made, most, 1, 1, memory, memory, memory, kIndex32, kIndex32, 0, kReal32) == kInvalidValue);
+  CHECK(cusparseCreateCsr(&made, 1, 1, most, memory, memory, memory, kIndex32, kIndex32, 0, kReal32) == kInvalidValue);
+  CHECK(cusparseCreateBsr(&made, large, 1, 1, 1 << 20, 1 << 20, memory, memory, memory, kIndex32, kIndex32, 0, kReal32,
+                          kByRows) == kInvalidValue);
+  CHECK(cusparseCreateBsr(&made, 1, 1, large, 1 << 20, 1 << 20, memory, memory, memory, kIndex32, kIndex32, 0, kReal32,
+                          kByRows) == kInvalidValue);
+  // Many rows and columns with few elements are what sparse matrices are for.
+  REQUIRE(cusparseCreateCsr(&made, large, large, 5, memory, memory, memory, kIndex64, kIndex64, 0, kReal32) == 0);
+  CHECK(cusparseDestroySpMat(made) == 0);
+}
+
 TEST_CASE("cuSPARSE: products with dense operands") {
   Sparse s;
   Vector x(60, 1 << 16), y(100, 1 << 17);

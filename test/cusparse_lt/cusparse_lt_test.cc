@@ -84,6 +84,9 @@ TEST_CASE("cuSPARSELt: descriptors check their arguments") {
   CHECK(cusparseLtDenseDescriptorInit(&p.handle, &other, 64, 32, 63, 16, kReal16, kByColumns) == kInvalidValue);
   CHECK(cusparseLtDenseDescriptorInit(&p.handle, &other, 64, 32, 64, 15, kReal16, kByColumns) == kInvalidValue);
   CHECK(cusparseLtDenseDescriptorInit(&p.handle, &other, 64, 32, 64, 16, kReal16, 3) == kInvalidValue);
+  CHECK(cusparseLtDenseDescriptorInit(&p.handle, &other, INT64_MAX, 2, INT64_MAX, 16, kReal16, kByColumns) ==
+        kInvalidValue);
+  CHECK(cusparseLtDenseDescriptorInit(&p.handle, &other, 2, 2, INT64_MAX, 16, kReal16, kByRows) == kInvalidValue);
   CHECK(cusparseLtDenseDescriptorInit(&p.handle, nullptr, 64, 32, 64, 16, kReal16, kByColumns) == kInvalidValue);
   CHECK(cusparseLtMatDescriptorDestroy(&other) == kInvalidValue);
   // Neither or both structured, or sizes that do not fit.
