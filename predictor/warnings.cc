@@ -54,9 +54,10 @@ void warn_of_steps(const Steps& steps, Warnings* warnings) {
 
 void warn_of_memory(const MemoryReplay& memory, const std::string& device, Warnings* warnings) {
   if (memory.failures_survived != 0)
-    warnings->add(
-        std::to_string(memory.failures_survived) +
-        " allocations failed in the run and were met after memory had been given back: the device was nearly full");
+    warnings->add(std::to_string(memory.failures_survived) +
+                  " allocations failed in the run and were met after memory had been given back: the device was nearly "
+                  "full; what "
+                  "freeing and mapping takes on a device is only partly in the times");
   if (memory.peak_is_lower_bound)
     warnings->add(
         "the run ended with device memory used up, so the peak is a lower bound and the devices listed hold what was "

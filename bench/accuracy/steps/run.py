@@ -89,8 +89,8 @@ class Traces:
         if not whole:
             environment["PYTHONPATH"] = ":".join(os.path.join(self.environments, e) for e in row.environment.split(":"))
         device = traced_on(row)
-        command = [os.path.join(self.binaries, "maya-run"), "--device", device, "--memory", "unlimited", "--trace-dir",
-                   os.path.join(folder, "trace")]
+        command = [os.path.join(self.binaries, "maya-run"), "--device", device, "--trace-dir", os.path.join(folder, "trace")]
+        command += ["--memory", row.memory] if row.memory else []
         if row.ranks > 1:
             command += ["--world-size", str(row.ranks), "--gpus-per-node", str(min(row.ranks, 8)), "--cluster", row.cluster,
                         "--ranks", row.living, "--jobs", "1"]

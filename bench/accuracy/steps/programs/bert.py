@@ -3,7 +3,8 @@
     python bert.py --model bert_large --task squad --batch 32 --seq 384 --precision tf32
     python bert.py --model bert_large --task pretrain --batch 256 --seq 128 --precision fp16 --accumulate 2
 
-Pre-training predicts masked tokens only, 20 of 128 and 80 of 512, as NVIDIA's example does.
+Pre-training predicts masked tokens only, 20 of 128 and 80 of 512, as NVIDIA's example does. Question answering reads its samples one by one in
+the main process, from tensors in pageable memory, as the example does.
 
 `--precision fp16` is mixed precision as NVIDIA's examples did it with apex level O2: half-precision weights and
 gradients, single-precision master weights in the optimizer; `amp` is torch.autocast.
@@ -84,13 +85,19 @@ def main():
     else:
         masked = tokens[:, :MASKED[a.seq]]
         batch |= dict(positions=masked, labels=masked, next_sentence_label=tokens[:, 0])
-    batch = {name: value.contiguous().pin_memory() for name, value in batch.items()}
+    if a.task == "squad":
+        read = torch.utils.data.TensorDataset(*(value.repeat(a.steps * a.accumulate, *(1,) * (value.dim() - 1)) for value in batch.values()))
+        loader = torch.utils.data.DataLoader(read, sampler=torch.utils.data.RandomSampler(read), batch_size=a.batch)
+        batches = (dict(zip(batch, values)) for values in loader)
+    else:
+        pinned = {name: value.contiguous().pin_memory() for name, value in batch.items()}
+        batches = (pinned for _ in range(a.steps * a.accumulate))
     run = torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index]) if a.ddp else model
 
     def one_step():
         for _ in range(a.accumulate):
             with torch.autocast("cuda", dtype=torch.float16, enabled=a.precision == "amp"):
-                loss = run(**{n: v.cuda(non_blocking=True) for n, v in batch.items()}).loss / a.accumulate
+                loss = run(**{n: v.cuda(non_blocking=True) for n, v in next(batches).items()}).loss / a.accumulate
             (loss.float() * master.scale if half else scaler.scale(loss)).backward()
         if half:
             master.before_step()
