@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "driver_shim/common/recording.h"
+#include "driver_shim/common/sizes.h"
 #include "driver_shim/cublas/types.h"
 #include "driver_shim/cufft/plan.h"
 
@@ -106,10 +107,10 @@ int execute(const Plan& plan, const char* api, const void* input, void* output, 
       .set(Key::kRows, product(transform.sizes, transform.rank - 1))
       .set(Key::kBatch, transform.batch)
       .set(Key::kDirection, direction == 1 ? 1 : 0)
-      .set(Key::kSteps, static_cast<int64_t>(cost.passes))
-      .set(Key::kFlops, static_cast<int64_t>(cost.flops))
-      .set(Key::kReadBytes, static_cast<int64_t>(input_bytes + between))
-      .set(Key::kWrittenBytes, static_cast<int64_t>(output_bytes + between));
+      .set(Key::kSteps, shim::counted(cost.passes))
+      .set(Key::kFlops, shim::counted(cost.flops))
+      .set(Key::kReadBytes, shim::counted(input_bytes + between))
+      .set(Key::kWrittenBytes, shim::counted(output_bytes + between));
   shim::WriteList writes;
   writes.add(output, cublas::storage_bytes(transform.output_type, output_span(transform)));
   const CUresult result = shim::record(plan.stream, record, writes);

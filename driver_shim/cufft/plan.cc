@@ -1,10 +1,12 @@
 #include "driver_shim/cufft/plan.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <new>
 
 #include "driver_shim/common/current_context.h"
+#include "driver_shim/common/sizes.h"
 
 namespace maya::cufft {
 namespace {
@@ -49,7 +51,13 @@ int lay_out(const Layout& layout, bool halved, const Transform& transform, int64
   }
   *stride = layout.stride;
   *distance = layout.distance;
-  return kSuccess;
+  // Places are counted from these: what no memory reaches is refused.
+  const double span = static_cast<double>(layout.distance) * static_cast<double>(transform.batch);
+  double signal = static_cast<double>(layout.stride);
+  for (int i = 0; i < transform.rank; ++i)
+    signal *= static_cast<double>(i == 0 ? transform.sizes[0] : std::max(embed[i], transform.sizes[i]));
+  constexpr double kElement_bytes = 16;
+  return (span + signal) * kElement_bytes > shim::kMostBytes ? kInvalidSize : kSuccess;
 }
 
 }  // namespace

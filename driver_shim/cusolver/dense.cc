@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <climits>
 
+#include "driver_shim/common/sizes.h"
+
 namespace maya::cusolver {
 
 void add(const void* address, cudaDataType type, int64_t rows, int64_t columns, int64_t leading,
@@ -25,10 +27,9 @@ int run(const DenseHandle* handle, const Routine& routine, const shim::WriteList
       .set(Key::kColumns, routine.columns)
       .set(Key::kBatch, routine.batch)
       .set(Key::kSteps, routine.steps)
-      .set(Key::kFlops,
-           static_cast<int64_t>(std::max(routine.flops, 1.0) * complex * static_cast<double>(routine.batch)))
-      .set(Key::kReadBytes, static_cast<int64_t>(bytes))
-      .set(Key::kWrittenBytes, static_cast<int64_t>(bytes));
+      .set(Key::kFlops, shim::counted(std::max(routine.flops, 1.0) * complex * static_cast<double>(routine.batch)))
+      .set(Key::kReadBytes, shim::counted(bytes))
+      .set(Key::kWrittenBytes, shim::counted(bytes));
   return shim::status_of(
       shim::record_success(handle->stream, record, writes,
                            {reinterpret_cast<CUdeviceptr>(info), sizeof(int) * static_cast<uint64_t>(count)}));

@@ -154,6 +154,24 @@ TEST_CASE("cuFFT: advanced layouts decide which range is written") {
   CHECK(cufftPlanMany(&plan, 1, nullptr, nullptr, 1, 0, nullptr, 1, 0, kC2C, 1) == kInvalidValue);
 }
 
+TEST_CASE("cuFFT: a layout that no memory reaches is refused") {
+  reset();
+  long long size[] = {16, 16}, wide[] = {16, INT64_MAX};
+  size_t bytes = 0;
+  const auto make = [&](long long* embed, long long stride, long long distance, long long batch) {
+    int plan = 0;
+    REQUIRE(cufftCreate(&plan) == 0);
+    const int result = cufftXtMakePlanMany(plan, 2, size, embed, stride, distance, kComplex32, size, 1, 256, kComplex32,
+                                           batch, &bytes, kComplex32);
+    cufftDestroy(plan);
+    return result;
+  };
+  CHECK(make(size, 1, 256, 4) == 0);
+  CHECK(make(wide, 1, 256, 4) == kInvalidSize);
+  CHECK(make(size, INT64_MAX, 256, 4) == kInvalidSize);
+  CHECK(make(size, 1, INT64_MAX, 4) == kInvalidSize);
+}
+
 TEST_CASE("cuFFT: cufftXtMakePlanMany takes types of one precision; half precision powers of two only") {
   reset();
   long long size[] = {1024}, odd[] = {1000};

@@ -111,12 +111,13 @@ class Stored : public ptx::Bytes {
     for (uint32_t i = 0; i < 64 && i < launch.kernel->parameters.size(); ++i)
       if ((anywhere_ >> i & 1) != 0 && launch.kernel->parameters[i].size == 8)
         forget_reach(launch, memory, argument<Address>(launch, i));
-    for (const auto& [number, line] : lines_) {
+    for (const auto& entry : lines_) {
+      const Address first = entry.first * kLine_bytes;
+      const Line& line = entry.second;
       const uint64_t known = line.known & line.stored;
-      for_runs(line.stored & ~known,
-               [&](uint64_t at, uint64_t bytes) { forget(memory, number * kLine_bytes + at, bytes); });
+      for_runs(line.stored & ~known, [&](uint64_t at, uint64_t bytes) { forget(memory, first + at, bytes); });
       for_runs(known, [&](uint64_t at, uint64_t bytes) {
-        const Address address = number * kLine_bytes + at;
+        const Address address = first + at;
         if (memory.in_device_range(address))
           write_result(memory, address, line.bytes + at, bytes);
         else
