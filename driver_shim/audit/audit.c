@@ -14,6 +14,10 @@
  * the process: dl-version.c, needed != NULL). Files in <our folder>/fallback (libnvrtc, libnvJitLink) are used only
  * when the loader has found no copy anywhere else.
  *
+ * We have two major versions of some libraries, where a machine has those that a program was installed with: a program
+ * that tries one after the other by name, to find which one that is, would find both (cuDNN's front end refuses to go
+ * on then). So while one is in the process, another one is found only by a library that needs it, or by its path.
+ *
  * A search for a library of NVIDIA's that we should have, but under a version that we have not (a wheel of a newer CUDA
  * release) or not at all (a file of ours is gone), is explained in one line, once a name: what the loader or the
  * program says later seldom names the cause.
@@ -35,6 +39,7 @@ static char own_folder[PATH_MAX];
 struct FileList {
   char names[kMaxFiles][kMaxName];
   char paths[kMaxFiles][PATH_MAX];
+  int opened[kMaxFiles]; /* how many of it are in the process */
   int count;
 };
 static struct FileList replacements;
@@ -140,12 +145,59 @@ __attribute__((visibility("default"))) unsigned int la_version(unsigned int vers
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
+/* True where the library `by` names `name` among those it needs. */
+static int needs(const struct link_map* by, const char* name) {
+  const char* strings = NULL;
+  if (by == NULL || by->l_ld == NULL) return 0;
+  for (const ElfW(Dyn)* entry = by->l_ld; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB) strings = (const char*)entry->d_un.d_ptr;
+  for (const ElfW(Dyn)* entry = by->l_ld; strings != NULL && entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_NEEDED && strcmp(strings + entry->d_un.d_val, name) == 0) return 1;
+  return 0;
+}
+
+/* True where another version of the library in `path` is in the process, and that one is not. */
+static int other_version_is_open(const char* path) {
+  const char* base = strrchr(path, '/') + 1;
+  const size_t stem = (size_t)(strstr(base, ".so.") - base) + 4;
+  int other = 0;
+  for (int i = 0; i < replacements.count; ++i) {
+    if (replacements.opened[i] == 0 || strncmp(replacements.names[i], base, stem) != 0) continue;
+    if (strcmp(replacements.names[i], base) == 0) return 0;
+    other = 1;
+  }
+  return other;
+}
+
+/* A library that was found in a folder bears that folder's name, though it is ours. */
+static void count_opened(const struct link_map* map, int by) {
+  const char* slash = strrchr(map->l_name, '/');
+  const char* path = find_file(&replacements, slash == NULL ? map->l_name : slash + 1);
+  for (int i = 0; i < replacements.count; ++i)
+    if (replacements.paths[i] == path) replacements.opened[i] += by;
+}
+
+__attribute__((visibility("default"))) unsigned int la_objopen(struct link_map* map, Lmid_t space, uintptr_t* cookie) {
+  (void)space;
+  *cookie = (uintptr_t)map;
+  count_opened(map, 1);
+  return 0; /* no calls are audited */
+}
+
+__attribute__((visibility("default"))) unsigned int la_objclose(uintptr_t* cookie) {
+  count_opened((const struct link_map*)*cookie, -1);
+  return 0;
+}
+
 __attribute__((visibility("default"))) char* la_objsearch(const char* name, uintptr_t* cookie, unsigned int flag) {
-  (void)cookie;
   const char* slash = strrchr(name, '/');
   const char* base = slash == NULL ? name : slash + 1;
   char* ours = find_file(&replacements, base);
   if (ours != NULL) {
+    if (other_version_is_open(ours) && !needs((const struct link_map*)*cookie, base)) {
+      if (flag == LA_SER_ORIG) return slash == NULL ? (char*)name : ours;
+      return strcmp(name, ours) != 0 && access(name, F_OK) == 0 ? ours : NULL;
+    }
     int renamed = strcmp(strrchr(ours, '/') + 1, base) != 0;
     return renamed && slash == NULL && flag == LA_SER_ORIG ? (char*)name : ours;
   }

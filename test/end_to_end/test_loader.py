@@ -16,6 +16,15 @@ for name in sys.argv[1:] * 2:
     except OSError as error:
         print(error)
 """
+# As cuDNN's front end looks for the runtime: every major version by its name.
+WHICH = """
+import ctypes, sys
+for name in sys.argv[1:]:
+    try:
+        print(name, ctypes.CDLL(name) is not None)
+    except OSError as error:
+        print(error)
+"""
 # A wheel's own copy of the runtime, as `import torchvision` loads it.
 VENDORED = """
 import ctypes, sys
@@ -52,6 +61,23 @@ class Loader(EndToEnd):
 
     def test_other_libraries_are_not_mentioned(self):
         self.assertEqual(self.ask("libm.so.6", "libnvidia-opticalflow.so.1", "libcudart-of-ours.so.9")[0], [])
+
+    def test_one_major_version_is_found_by_name(self):
+        for first, second in (("libcudart.so.13", "libcudart.so.12"), ("libcudart.so.12", "libcudart.so.13"), ("libcublas.so.13", "libcublas.so.12")):
+            # Where this machine has the other version itself, it is found.
+            plain = subprocess.run([sys.executable, "-c", WHICH, second], capture_output=True, text=True, timeout=60).stdout.strip()
+            if not plain.endswith(" True"):
+                self.assertEqual(plain, f"{second}: cannot open shared object file: No such file or directory")
+            run = self.run_command([sys.executable, "-c", WHICH, first, second, first])
+            self.assertEqual(run.out.splitlines(), [f"{first} True", plain, f"{first} True"], run.explain())
+
+    def test_another_major_version_is_found_by_its_path_and_by_who_needs_it(self):
+        run = self.run_command([sys.executable, "-c", WHICH, "libcudart.so.13", LIB / "libcudart.so.12", "libcudart.so.12"])
+        self.assertEqual(run.out.count(" True\n"), 3, run.explain())
+        needing = self.scratch / "libneeding.so"
+        subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-x", "none", "-o", needing, "-Wl,--no-as-needed", LIB / "libcudart.so.12"], check=True)
+        run = self.run_command([sys.executable, "-c", WHICH, "libcudart.so.13", needing, "libcudart.so.12"])
+        self.assertEqual(run.out.count(" True\n"), 3, run.explain())
 
     def vendored(self):
         real = ENVIRONMENTS / "cuda-12/nvidia/cuda_runtime/lib/libcudart.so.12"
