@@ -9,10 +9,6 @@ from rows import Row, Unscored, number, transformer_flops
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Host time of a published machine relative to this one, where rows say it: each fitted on one row (lines 1270, 10002 and 864), which is named in
-# the results; 1 elsewhere.
-HOST = {"fms-acceleration": 1.65, "qwen3-8b": 0.72, "vTrain": 0.85}
-
 # Attention of the first FlashAttention in Triton over that of CUTLASS's kernels, which stand in for it: by head dimension, each fitted on one row
 # (lines 68 and 59, whose steps are nearly all attention).
 TRITON_ATTENTION = {64: 0.805, 128: 0.885}
@@ -57,7 +53,7 @@ def fms(row, r):
     rows.fms(row, r)
     # Sharded units are of one type, so nothing is kept in fp32 beside 4-bit layers (published peaks with and without are the same, too).
     r.arguments = [a for a in r.arguments if a != "--kbit"] + ["--fsdp"]
-    r.cluster, r.host = os.path.join(HERE, "fms.cluster"), HOST["fms-acceleration"]
+    r.cluster = os.path.join(HERE, "fms.cluster")
 
 
 def neusight(row, r):
@@ -136,7 +132,7 @@ def vtrain(row, r):
     # Rows of one node kept their activations: with recomputation layers would run at up to 209 TFLOP/s with attention and dropout unfused, and
     # vTrain's own predictor (src/predictor.py) leaves it out there. The models of several nodes do not fit without.
     r.arguments += ["--keep"] if r.ranks <= 8 else []
-    r.peak, r.cluster, r.host = "bf16", os.path.join(HERE, "vtrain.cluster") if r.ranks > 8 else "dgx-a100", HOST["vTrain"]
+    r.peak, r.cluster, r.host = "bf16", os.path.join(HERE, "vtrain.cluster") if r.ranks > 8 else "dgx-a100", rows.HOST["vTrain"]
     r.remark = "Megatron-LM's layers and schedule written again, its fused kernels in Triton; the memory of the GPUs is not published"
 
 
@@ -148,7 +144,7 @@ def qwen3(row, r):
     r.expandable, r.memory = "expandable" in row["parallelism_config"], ""
     r.measured_ms = number(row["value"], "time")
     r.flops = transformer_flops("qwen3_8b", batch * seq * accumulate, seq, 3)
-    r.peak, r.cluster, r.host = "bf16", "dgx-h100", HOST["qwen3-8b"]
+    r.peak, r.cluster, r.host = "bf16", "dgx-h100", rows.HOST["qwen3-8b"]
     r.remark = "optimizer, attention and versions are not published: torch's fused AdamW, sdpa, accelerate's plugin without a configuration file"
 
 
