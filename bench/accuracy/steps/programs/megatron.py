@@ -103,11 +103,16 @@ def softmax_backward(gradients, shares, result, length, scale, BLOCK: tl.constex
 
 
 @triton.jit
+def bend_of_gelu(v):
+    return 2 * tl.sigmoid(1.5957691216 * v * (1 + 0.044715 * v * v)) - 1  # tanh(z) = 2 sigmoid(2 z) - 1
+
+
+@triton.jit
 def gelu_forward(x, bias, result, size, width, BLOCK: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = at < size
     v = tl.load(x + at, mask=inside).to(tl.float32) + tl.load(bias + at % width, mask=inside).to(tl.float32)
-    bend = 2 * tl.sigmoid(1.5957691216 * v * (1 + 0.044715 * v * v)) - 1  # tanh(z) = 2 sigmoid(2 z) - 1
+    bend = bend_of_gelu(v)
     tl.store(result + at, (v * 0.5 * (1 + bend)).to(tl.float16), mask=inside)
 
 
@@ -116,7 +121,7 @@ def gelu_backward(gradients, x, bias, result, size, width, BLOCK: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = at < size
     v = tl.load(x + at, mask=inside).to(tl.float32) + tl.load(bias + at % width, mask=inside).to(tl.float32)
-    bend = 2 * tl.sigmoid(1.5957691216 * v * (1 + 0.044715 * v * v)) - 1
+    bend = bend_of_gelu(v)
     slope = 0.5 * v * (1 - bend * bend) * (0.79788456 + 0.1070322243 * v * v) + 0.5 * (1 + bend)
     tl.store(result + at, (slope * tl.load(gradients + at, mask=inside).to(tl.float32)).to(tl.float16), mask=inside)
 
