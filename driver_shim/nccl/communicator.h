@@ -63,6 +63,14 @@ struct TwinBroadcast {
   std::optional<Contribution> sent;
 };
 
+// A rank that is gone while calls need it, and who asks about it (peers.cc).
+struct LostPeer {
+  uint64_t since_ns = 0;        // when it was found gone; 0: it was not
+  uint64_t told_ns = 0;         // when ncclCommGetAsyncError first told so
+  const void* asker = nullptr;  // the thread that asks for the communicator's error
+  bool several_askers = false;
+};
+
 struct Communicator {
   enum class State { kStarting, kReady, kSuspended, kFinalized, kRevoked, kEnded };
 
@@ -107,6 +115,7 @@ struct Communicator {
   std::vector<TwinBroadcast> twin_waiting;                      // of this group, with absent roots
   uint64_t twin_shape = 0;                                      // shape_of_group(); 0: members not known
   uint64_t looked_ns = 0;                                       // when peers were last looked after
+  LostPeer lost;
   uint64_t next_collective = 0;
   std::map<int, uint64_t> next_send, next_receive;
   uint64_t next_management = 0;
@@ -143,9 +152,9 @@ int world_rank();
 std::mutex& engine_mutex();
 // Takes the results of whatever is complete. With the mutex held.
 void progress(Communicator& communicator);
-// Ends calls that wait for ranks that are gone: the communicator's error is ncclRemoteError from then on. With the
-// mutex held.
-void check_peers(Communicator& communicator);
+const Record& record_of(const PendingCall& pending, int from);
+// The ranks that the call still waits for.
+std::vector<int> missing_ranks(const PendingCall& pending);
 // Ends everything that is left, results unknown. With the mutex held.
 void drop_calls(Communicator& communicator);
 // Blocks until all calls of the communicator have ended.

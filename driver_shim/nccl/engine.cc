@@ -1,8 +1,9 @@
-// Posting calls, taking results, waiting, and peers that are gone.
+// Posting calls, taking results, and waiting.
 #include <algorithm>
 #include <unordered_map>
 
 #include "driver_shim/nccl/communicator.h"
+#include "driver_shim/nccl/peers.h"
 #include "driver_shim/nccl/report.h"
 #include "driver_shim/nccl/twins.h"
 
@@ -31,20 +32,6 @@ uint64_t next_number = 1;
 std::shared_ptr<PendingCall> find(uint64_t number) {
   const auto found = pending_calls().find(number);
   return found == pending_calls().end() ? nullptr : found->second;
-}
-
-const Record& record_of(const PendingCall& pending, int from) {
-  const Communicator& c = *pending.communicator;
-  return pending.call.kind == CollectiveKind::kRecv ? c.area->message(from, c.rank, pending.position)
-                                                    : c.area->collective(from, pending.position);
-}
-
-std::vector<int> missing_ranks(const PendingCall& pending) {
-  const Communicator& c = *pending.communicator;
-  std::vector<int> missing;
-  for (const int other : needed_ranks(pending.call, c.rank, c.ranks))
-    if (!Area::ready(record_of(pending, other), pending.position)) missing.push_back(other);
-  return missing;
 }
 
 void end(PendingCall& pending) {
@@ -91,14 +78,6 @@ bool try_end(PendingCall& pending) {
 
 void forget(const PendingCall& pending) { pending_calls().erase(pending.number); }
 
-void set_error(Communicator& communicator, ncclResult_t error, std::string text) {
-  ncclResult_t none = ncclSuccess;
-  if (!communicator.error.compare_exchange_strong(none, error)) return;
-  say(text);
-  std::lock_guard<std::mutex> lock(communicator.text_mutex);
-  communicator.error_text = std::move(text);
-}
-
 // Marks every rank of this process in the area as waiting, for those who wait for it.
 class Blocked {
  public:
@@ -130,6 +109,7 @@ int poll_call(void* argument) {
   if (pending == nullptr) return 1;
   progress(*pending->communicator);
   if (!pending->ended) check_peers(*pending->communicator);
+  if (!pending->ended && !keeps_waiting(*pending->communicator, Wait::kPoll)) give_up_lost(*pending);
   return pending->ended ? 1 : 0;
 }
 
@@ -150,6 +130,10 @@ void wait_for_call(void* argument, int synchronization) {
       progress(communicator);
       if (!pending->ended && round > 0) check_peers(communicator);
       if (pending->ended) return;
+      if (!keeps_waiting(communicator, synchronization == 0 ? Wait::kRead : Wait::kSynchronize)) {
+        if (synchronization != 0) give_up_lost(*pending);
+        return;
+      }
       if (blocked == nullptr) blocked = std::make_unique<Blocked>(communicator);
       const uint64_t waited_ns = monotonic_ns() - start_ns;
       if (synchronization == 0 && waited_ns > kPatience_ns) {
@@ -309,6 +293,20 @@ ncclResult_t post_collective(const std::shared_ptr<Communicator>& communicator, 
 
 }  // namespace
 
+const Record& record_of(const PendingCall& pending, int from) {
+  const Communicator& c = *pending.communicator;
+  return pending.call.kind == CollectiveKind::kRecv ? c.area->message(from, c.rank, pending.position)
+                                                    : c.area->collective(from, pending.position);
+}
+
+std::vector<int> missing_ranks(const PendingCall& pending) {
+  const Communicator& c = *pending.communicator;
+  std::vector<int> missing;
+  for (const int other : needed_ranks(pending.call, c.rank, c.ranks))
+    if (!Area::ready(record_of(pending, other), pending.position)) missing.push_back(other);
+  return missing;
+}
+
 std::mutex& engine_mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
@@ -330,25 +328,6 @@ void progress(Communicator& communicator) {
       forget(*receives.front());
       receives.pop_front();
     }
-}
-
-void check_peers(Communicator& communicator) {
-  if (communicator.area == nullptr) return;
-  const uint64_t now_ns = monotonic_ns();
-  if (now_ns < communicator.looked_ns + kLook_ns / 2) return;  // system calls: not with every poll
-  communicator.looked_ns = now_ns;
-  const auto check = [&](const PendingCall& pending) {
-    for (const int other : missing_ranks(pending)) {
-      if (communicator.area->alive(other)) continue;
-      if (Area::ready(record_of(pending, other), pending.position)) continue;  // it was the last thing it did
-      set_error(communicator, ncclRemoteError, gone_text(communicator, other, pending.own));
-      return false;
-    }
-    return true;
-  };
-  bool good = communicator.collectives.empty() || check(*communicator.collectives.front());
-  for (auto& [peer, receives] : communicator.receives) good = good && (receives.empty() || check(*receives.front()));
-  if (!good) drop_calls(communicator);
 }
 
 void drop_calls(Communicator& communicator) {

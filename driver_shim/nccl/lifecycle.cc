@@ -15,6 +15,7 @@
 #include "driver_shim/nccl/announced.h"
 #include "driver_shim/nccl/device_memory.h"
 #include "driver_shim/nccl/kept_sends.h"
+#include "driver_shim/nccl/peers.h"
 
 namespace maya::nccl {
 namespace {
@@ -316,7 +317,8 @@ MAYA_NCCL(ncclCommDestroy, ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;  // documented: a null communicator is accepted
   const auto communicator = hold(comm, "ncclCommDestroy");
   if (communicator == nullptr) return ncclInvalidArgument;
-  if (communicator->state.load() == Communicator::State::kReady) finish_calls(communicator);
+  if (communicator->state.load() == Communicator::State::kReady && communicator->error.load() == ncclSuccess)
+    finish_calls(communicator);
   retire(comm);
   return ncclSuccess;
 }
@@ -382,6 +384,7 @@ MAYA_NCCL(ncclCommGetAsyncError, ncclComm_t comm, ncclResult_t* error) {
     std::lock_guard<std::mutex> lock(engine_mutex());
     progress(*communicator);
     check_peers(*communicator);
+    note_asker(*communicator);
   }
   *error = communicator->error.load();
   return ncclSuccess;

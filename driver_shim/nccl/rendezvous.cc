@@ -25,15 +25,6 @@ namespace {
 constexpr uint64_t kSecond_ns = 1000000000;
 constexpr uint64_t kDefaultTimeout_s = 600;
 
-uint64_t timeout_ns() {
-  const char* text = secure_getenv("MAYA_RENDEZVOUS_TIMEOUT");
-  char* end = nullptr;
-  const unsigned long long seconds = text == nullptr ? 0 : strtoull(text, &end, 10);
-  return (text == nullptr || end == text || *end != 0 || seconds > UINT64_MAX / kSecond_ns ? kDefaultTimeout_s
-                                                                                           : seconds) *
-         kSecond_ns;
-}
-
 // Areas of this process, so that several of its ranks share one.
 std::mutex areas_mutex;
 std::map<std::string, std::weak_ptr<Area>>& areas() {
@@ -63,6 +54,15 @@ uint64_t hash(const void* text, size_t bytes, uint64_t start) {
 }
 
 }  // namespace
+
+uint64_t rendezvous_timeout_ns() {
+  const char* text = secure_getenv("MAYA_RENDEZVOUS_TIMEOUT");
+  char* end = nullptr;
+  const unsigned long long seconds = text == nullptr ? 0 : strtoull(text, &end, 10);
+  return (text == nullptr || end == text || *end != 0 || seconds > UINT64_MAX / kSecond_ns ? kDefaultTimeout_s
+                                                                                           : seconds) *
+         kSecond_ns;
+}
 
 uint64_t monotonic_ns() {
   timespec now;
@@ -128,7 +128,7 @@ Rendezvous::Rendezvous(const Identity& identity, int ranks, int rank, const Seat
       ranks_(ranks),
       rank_(rank),
       seat_(seat),
-      deadline_ns_(monotonic_ns() + timeout_ns()),
+      deadline_ns_(monotonic_ns() + rendezvous_timeout_ns()),
       path_(std::string(identity.folder) + "/" + identity.name()) {}
 
 Rendezvous::~Rendezvous() {

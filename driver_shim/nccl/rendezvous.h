@@ -34,9 +34,11 @@ static_assert(sizeof(Identity) == NCCL_UNIQUE_ID_BYTES);
 // A new random identity. False with *error when there is no folder to meet in.
 bool make_identity(Identity* identity, std::string* error);
 
+// MAYA_RENDEZVOUS_TIMEOUT seconds, 600 when not set: how long ranks that do not come are waited for.
+uint64_t rendezvous_timeout_ns();
+
 class Rendezvous {
  public:
-  // MAYA_RENDEZVOUS_TIMEOUT seconds, 600 when not set.
   Rendezvous(const Identity& identity, int ranks, int rank, const Seat& seat);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;

@@ -56,6 +56,12 @@ void report_given_up(const Communicator& communicator, const Contribution& own, 
       ranks_text(communicator, missing) + " may be waiting for this rank");
 }
 
+void report_lost(const Communicator& communicator, const Contribution& own, const std::vector<int>& missing) {
+  say("rank " + rank_text(communicator, communicator.rank) + " goes on without the result of " + describe(own) + ": " +
+      ranks_text(communicator, missing) + (missing.size() == 1 ? " is" : " are") +
+      " missing and nothing has aborted the communicator; a device would wait for ever");
+}
+
 std::string gone_text(const Communicator& communicator, int rank, const Contribution& own) {
   return "rank " + rank_text(communicator, rank) + " of " + name_of(communicator) + " is gone; rank " +
          rank_text(communicator, communicator.rank) + " waited for it in " + describe(own);

@@ -21,6 +21,8 @@ void report_waiting(const Communicator& communicator, uint64_t position, const C
                     const std::vector<int>& missing);
 // Bytes that were not waited for any longer, because the missing ranks wait themselves.
 void report_given_up(const Communicator& communicator, const Contribution& own, const std::vector<int>& missing);
+// A wait for a rank that is gone, and that nobody would end on a device.
+void report_lost(const Communicator& communicator, const Contribution& own, const std::vector<int>& missing);
 std::string gone_text(const Communicator& communicator, int rank, const Contribution& own);
 
 }  // namespace maya::nccl

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <random>
@@ -83,13 +84,165 @@ TEST_CASE("a rank that ends without a word is noticed by those who need it") {
     EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclSuccess);
     const double start = seconds_now();
     EXPECT(cudaDeviceSynchronize() == cudaSuccess);
-    EXPECT(seconds_now() - start < 2);
+    EXPECT(seconds_now() - start < 5);
     EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
     EXPECT(state == ncclRemoteError);
     EXPECT(ncclAllReduce(data, data, 1, ncclInt64, ncclSum, comm, nullptr) == ncclRemoteError);
     EXPECT(ncclCommDestroy(comm) == ncclSuccess);
   });
   CHECK(world.wait(30) == std::vector<int>{0, 0, 0});
+}
+
+namespace {
+
+// Two ranks of which the last ends without a word once both have used the communicator; the other then calls for it.
+struct Widowed {
+  explicit Widowed(Rank& rank, bool another_thread_asks = false)
+      : me(rank), comm(me.join()), data(me.upload(Numbers(1000, 1))) {
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    EXPECT(reduce() == ncclSuccess);
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+    if (another_thread_asks) std::thread([&] { EXPECT(state() == ncclSuccess); }).join();
+    if (me.rank == 1) {
+      if (another_thread_asks) usleep(200000);
+      _exit(0);
+    }
+    EXPECT(reduce() == ncclSuccess);
+  }
+  ncclResult_t reduce() { return ncclAllReduce(data, data, 1000, ncclInt64, ncclSum, comm, stream); }
+  ncclResult_t state() {
+    ncclResult_t state = ncclInternalError;
+    EXPECT(ncclCommGetAsyncError(comm, &state) == ncclSuccess);
+    return state;
+  }
+  void until_told() {
+    const double start = seconds_now();
+    while (state() == ncclSuccess && seconds_now() - start < 10) usleep(20000);
+    EXPECT(state() == ncclRemoteError);
+  }
+
+  Rank& me;
+  ncclComm_t comm;
+  int64_t* data;
+  cudaStream_t stream = nullptr;
+};
+
+}  // namespace
+
+// NCCL User Guide, "Asynchronous errors and error handling": the operation does not end by itself, the program aborts.
+TEST_CASE("a wait for a rank that is gone lasts until a thread that asks for the error aborts, whatever waits") {
+  std::vector<int64_t> back(1000);
+  const std::vector<std::function<void(Rank&, Widowed&)>> waits = {
+      [](Rank& me, Widowed& w) { EXPECT(cudaStreamSynchronize(w.stream) == cudaSuccess); },
+      [](Rank& me, Widowed&) { EXPECT(cudaDeviceSynchronize() == cudaSuccess); },
+      [&](Rank& me, Widowed& w) {
+        EXPECT(cudaMemcpyAsync(back.data(), w.data, 8000, cudaMemcpyDeviceToHost, w.stream) == cudaSuccess);
+        EXPECT(cudaStreamSynchronize(w.stream) == cudaSuccess);
+      },
+      // As PyTorch does: a stream that waits for the collective's, and a copy up from pageable memory on it.
+      [&](Rank& me, Widowed& w) {
+        cudaEvent_t event;
+        cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+        cudaStream_t other;
+        cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+        EXPECT(cudaEventRecord(event, w.stream) == cudaSuccess);
+        EXPECT(cudaStreamWaitEvent(other, event, 0) == cudaSuccess);
+        EXPECT(cudaMemcpyAsync(w.data, back.data(), 8000, cudaMemcpyHostToDevice, other) == cudaSuccess);
+        EXPECT(cudaStreamSynchronize(other) == cudaSuccess);
+      },
+      [](Rank& me, Widowed& w) {
+        cudaEvent_t event;
+        cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+        EXPECT(cudaEventRecord(event, w.stream) == cudaSuccess);
+        EXPECT(cudaEventQuery(event) == cudaErrorNotReady);
+        EXPECT(cudaEventSynchronize(event) == cudaSuccess);
+      },
+      [](Rank&, Widowed& w) {
+        while (cudaStreamQuery(w.stream) == cudaErrorNotReady) usleep(1000);
+      }};
+  for (const auto& wait : waits) {
+    World world(2);
+    world.start([&](Rank& me) {
+      Widowed w(me);
+      std::atomic<bool> aborted{false};
+      std::thread watchdog([&] {
+        w.until_told();
+        sleep(2);
+        aborted = true;
+        EXPECT(ncclCommAbort(w.comm) == ncclSuccess);
+      });
+      wait(me, w);
+      EXPECT(aborted);
+      watchdog.join();
+    });
+    CHECK(world.wait(30) == std::vector<int>{0, 0});
+  }
+}
+
+TEST_CASE("one thread asks the stream and the communicator in turn, as NCCL's documentation shows") {
+  World world(2);
+  world.start([](Rank& me) {
+    Widowed w(me);
+    for (;;) {
+      EXPECT(cudaStreamQuery(w.stream) == cudaErrorNotReady);
+      const ncclResult_t state = w.state();
+      if (state != ncclSuccess) {
+        EXPECT(state == ncclRemoteError);
+        break;
+      }
+      usleep(1000);
+    }
+    EXPECT(cudaStreamQuery(w.stream) == cudaErrorNotReady);
+    EXPECT(ncclCommAbort(w.comm) == ncclSuccess);
+    EXPECT(cudaStreamQuery(w.stream) == cudaSuccess);
+    EXPECT(me.download(w.data, 1) == Numbers{0});  // the sum never came
+  });
+  CHECK(world.wait(30) == std::vector<int>{0, 0});
+}
+
+TEST_CASE("no wait for a rank that is gone is for ever") {
+  const std::vector<std::function<void(Rank&, Widowed&)>> programs = {
+      // Another thread asks, and never acts.
+      [](Rank& me, Widowed& w) {
+        std::thread([&] { w.until_told(); }).join();
+        EXPECT(cudaStreamSynchronize(w.stream) == cudaSuccess);
+      },
+      // Another thread used to ask.
+      [](Rank& me, Widowed& w) { EXPECT(cudaStreamSynchronize(w.stream) == cudaSuccess); },
+      // Queries only.
+      [](Rank&, Widowed& w) {
+        while (cudaStreamQuery(w.stream) == cudaErrorNotReady) usleep(1000);
+      }};
+  for (size_t i = 0; i < programs.size(); ++i) {
+    INFO("program " << i);
+    World world(2);
+    world.set("MAYA_RENDEZVOUS_TIMEOUT", "2");
+    world.start([&](Rank& me) {
+      Widowed w(me, i == 1);
+      const double start = seconds_now();
+      programs[i](me, w);
+      EXPECT(seconds_now() - start > 1);
+      EXPECT(seconds_now() - start < 15);
+      EXPECT(w.state() == ncclRemoteError);
+      EXPECT(w.reduce() == ncclRemoteError);
+      EXPECT(ncclCommDestroy(w.comm) == ncclSuccess);
+    });
+    CHECK(world.wait(30) == std::vector<int>{0, 0});
+  }
+}
+
+TEST_CASE("a communicator whose rank is gone is destroyed without waiting for it") {
+  World world(2);
+  world.start([](Rank& me) {
+    Widowed w(me);
+    w.until_told();
+    std::thread([&] { EXPECT(w.state() == ncclRemoteError); }).join();
+    const double start = seconds_now();
+    EXPECT(ncclCommDestroy(w.comm) == ncclSuccess);
+    EXPECT(cudaStreamSynchronize(w.stream) == cudaSuccess);
+    EXPECT(seconds_now() - start < 5);
+  });
+  CHECK(world.wait(30) == std::vector<int>{0, 0});
 }
 
 TEST_CASE("a rank that never comes is named after the time-out by all others") {
