@@ -3,85 +3,23 @@
 #include <string.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "driver_shim/nccl/call.h"
+#include "virtual_device/values/narrow_float.h"
 
 namespace maya::nccl {
 namespace {
 
-float from_half(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
-  if (exponent == 31) return mantissa != 0 ? NAN : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
-  return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-}
+using device::bfloat16_to_float;
+using device::float_to_bfloat16;
+using device::float_to_half;
+using device::half_to_float;
 
-uint16_t to_half(float value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  if (std::isnan(value)) return 0x7e00;
-  const float magnitude = std::fabs(value);
-  if (magnitude >= 65520.0f) return static_cast<uint16_t>(sign | 0x7c00);
-  if (magnitude < std::ldexp(1.0f, -25)) return sign;
-  int exponent;
-  std::frexp(magnitude, &exponent);
-  const int shift = std::max(exponent - 11, -24);  // weight of the last mantissa bit, subnormals included
-  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -shift)));
-  return static_cast<uint16_t>(sign | (steps + (static_cast<uint32_t>(shift + 24) << 10)));
-}
-
-float from_bfloat(uint16_t bits) {
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-uint16_t to_bfloat(float value) {
-  uint32_t wide;
-  memcpy(&wide, &value, sizeof wide);
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<uint16_t>((wide + 0x7fff + ((wide >> 16) & 1)) >> 16);  // round to nearest even
-}
-
-// 8-bit floats (Open Compute Project, "OFP8"): E4M3 has bias 7, no infinity and NaN at S.1111.111; E5M2 is the upper
-// half of a float16.
-float from_e4m3(uint8_t bits) {
-  const int exponent = (bits >> 3) & 15, mantissa = bits & 7;
-  const float sign = (bits & 0x80) != 0 ? -1.0f : 1.0f;
-  if (exponent == 15 && mantissa == 7) return NAN;
-  return exponent == 0 ? sign * std::ldexp(static_cast<float>(mantissa), -9)
-                       : sign * std::ldexp(static_cast<float>(mantissa + 8), exponent - 10);
-}
-
-uint8_t to_e4m3(float value) {
-  const uint8_t sign = std::signbit(value) ? 0x80 : 0;
-  if (std::isnan(value)) return static_cast<uint8_t>(sign | 0x7f);
-  const float magnitude = std::fabs(value);
-  if (magnitude >= 448.0f) return static_cast<uint8_t>(sign | 0x7e);  // saturates at the largest value
-  if (magnitude < std::ldexp(1.0f, -10)) return sign;
-  int exponent;
-  std::frexp(magnitude, &exponent);
-  const int shift = std::max(exponent - 4, -9);  // weight of the last mantissa bit, subnormals included
-  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -shift)));
-  return static_cast<uint8_t>(sign | (steps + (static_cast<uint32_t>(shift + 9) << 3)));
-}
-
-float from_e5m2(uint8_t bits) { return from_half(static_cast<uint16_t>(bits << 8)); }
-
-uint8_t to_e5m2(float value) {
-  const uint8_t sign = std::signbit(value) ? 0x80 : 0;
-  if (std::isnan(value)) return static_cast<uint8_t>(sign | 0x7f);
-  const float magnitude = std::fabs(value);
-  if (magnitude >= 57344.0f) return static_cast<uint8_t>(sign | 0x7b);  // saturates at the largest value
-  if (magnitude < std::ldexp(1.0f, -17)) return sign;
-  int exponent;
-  std::frexp(magnitude, &exponent);
-  const int shift = std::max(exponent - 3, -16);
-  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -shift)));
-  return static_cast<uint8_t>(sign | (steps + (static_cast<uint32_t>(shift + 16) << 2)));
-}
+float from_e4m3(uint8_t bits) { return device::Float8E4m3fn::to_float(bits); }
+float from_e5m2(uint8_t bits) { return device::Float8E5m2::to_float(bits); }
+// Saturate at the largest number, as CUDA's own conversions do that NCCL's kernels use.
+uint8_t to_e4m3(float value) { return device::Float8E4m3fn::from_float(value, device::Overflow::kSaturate); }
+uint8_t to_e5m2(float value) { return device::Float8E5m2::from_float(value, device::Overflow::kSaturate); }
 
 template <typename T>
 T combine(T a, T b, ncclRedOp_t operation) {
@@ -160,9 +98,9 @@ void reduce_into(void* accumulator, const void* value, size_t count, ncclDataTyp
     case ncclFloat64:
       return each<double>(accumulator, value, count, operation);
     case ncclFloat16:
-      return each_narrow<uint16_t, from_half, to_half>(accumulator, value, count, operation);
+      return each_narrow<uint16_t, half_to_float, float_to_half>(accumulator, value, count, operation);
     case ncclBfloat16:
-      return each_narrow<uint16_t, from_bfloat, to_bfloat>(accumulator, value, count, operation);
+      return each_narrow<uint16_t, bfloat16_to_float, float_to_bfloat16>(accumulator, value, count, operation);
     case ncclFloat8e4m3:
       return each_narrow<uint8_t, from_e4m3, to_e4m3>(accumulator, value, count, operation);
     case ncclFloat8e5m2:
@@ -191,9 +129,9 @@ void finish_average(void* accumulator, size_t count, ncclDataType_t type, int ra
     case ncclFloat64:
       return divide<double>(accumulator, count, ranks);
     case ncclFloat16:
-      return divide_narrow<uint16_t, from_half, to_half>(accumulator, count, ranks);
+      return divide_narrow<uint16_t, half_to_float, float_to_half>(accumulator, count, ranks);
     case ncclBfloat16:
-      return divide_narrow<uint16_t, from_bfloat, to_bfloat>(accumulator, count, ranks);
+      return divide_narrow<uint16_t, bfloat16_to_float, float_to_bfloat16>(accumulator, count, ranks);
     case ncclFloat8e4m3:
       return divide_narrow<uint8_t, from_e4m3, to_e4m3>(accumulator, count, ranks);
     case ncclFloat8e5m2:
@@ -222,9 +160,9 @@ void scale(void* values, size_t count, ncclDataType_t type, const void* scalar) 
     case ncclFloat64:
       return multiply<double>(values, count, scalar);
     case ncclFloat16:
-      return multiply_narrow<uint16_t, from_half, to_half>(values, count, scalar);
+      return multiply_narrow<uint16_t, half_to_float, float_to_half>(values, count, scalar);
     case ncclBfloat16:
-      return multiply_narrow<uint16_t, from_bfloat, to_bfloat>(values, count, scalar);
+      return multiply_narrow<uint16_t, bfloat16_to_float, float_to_bfloat16>(values, count, scalar);
     case ncclFloat8e4m3:
       return multiply_narrow<uint8_t, from_e4m3, to_e4m3>(values, count, scalar);
     case ncclFloat8e5m2:

@@ -16,6 +16,7 @@ INTEGERS = [torch.uint8, torch.int32, torch.int64]
 NUMBERS = INTEGERS + FLOATS
 ALL = [torch.bool] + NUMBERS
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-5, torch.float64: 1e-8}
+FLOAT8 = [getattr(torch, f"float8_{name}") for name in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu") if hasattr(torch, f"float8_{name}")]
 operations = {}
 
 
@@ -73,6 +74,25 @@ op("full_like", lambda x: like(x, 1))
 for dtype in ALL:
     op(f"to {dtype}", lambda x, dtype=dtype: x.to(dtype))
     op(f"copy_ {dtype}", lambda x, dtype=dtype: torch.empty(x.shape, dtype=dtype, device=x.device).copy_(x))
+
+
+def float8_edges(dtype):
+    """Every number of the 8-bit type, what lies halfway between them, the values next to both, and what is beyond the range."""
+    numbers = torch.arange(256, dtype=torch.uint8).view(dtype).to(torch.float32)
+    numbers = numbers[numbers.isfinite()].unique()
+    points = torch.cat([numbers, (numbers[1:] + numbers[:-1]) / 2, numbers * 1.0625, torch.tensor([0.0, 1e-30, 464.0, 480.0, 1e4, 61440.0, 65536.0, 1e30])])
+    points = torch.cat([points, -points])
+    away = torch.tensor(float("inf"))
+    points = torch.cat([points, torch.nextafter(points, away), torch.nextafter(points, -away)])
+    return torch.cat([points, torch.tensor([float("nan"), float("inf"), float("-inf")])])
+
+
+for dtype in FLOAT8:
+    op(f"to {dtype}", lambda x, dtype=dtype: x.to(dtype).view(torch.uint8), NUMBERS)
+    op(f"from {dtype}", lambda x, dtype=dtype: x.view(dtype).to(torch.float32), [torch.uint8])
+    op(f"full {dtype}", lambda x, dtype=dtype: torch.full((5,), 1.5, dtype=dtype, device=x.device).view(torch.uint8), [torch.float32])
+    # One kernel for each source; x gives the device and the type.
+    op(f"edges {dtype}", lambda x, dtype=dtype: float8_edges(dtype).to(x.dtype).to(x.device).to(dtype).view(torch.uint8), [torch.float32, torch.float16, torch.bfloat16])
 # --- arithmetic ---
 op("add", lambda x: x + x)
 op("add scalar", lambda x: x + 3)

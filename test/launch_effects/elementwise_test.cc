@@ -222,6 +222,58 @@ TEST_CASE("a copy converts by the types in its parameters", "[effects]") {
   CHECK(memory->known(out + 4, 16));
 }
 
+// Kernels of PyTorch 2.15 and 2.8; codes as number_test.cc has them. Beyond 464 what a conversion to E4M3 gives depends
+// on the release: the largest number since 2.12, before NaN.
+TEST_CASE("copies that make 8-bit floats", "[effects]") {
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<float>(*memory, in, {1.0625f, -448, 1000, -0.0f});
+  const auto launch = [&](const char* name) {
+    TestKernel(name, {{0, 4}, {4, 1}, {8, 16}}).launch(*memory, {value(4), Parameter(), pointers({out, in})});
+    return memory->known(out, 4) ? get<uint8_t>(*memory, out, 4) : std::vector<uint8_t>();
+  };
+  CHECK(launch(
+            "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_23ConvertToFloat8E4M3fnOpIfEESt5arrayIPcLm2EELb0EEEvi"
+            "T0_T1_") == std::vector<uint8_t>{0x38, 0xfe, 0x7e, 0x80});
+  CHECK(launch(
+            "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_26ConvertFloatToFloat8E5M2OpESt5arrayIPcLm2EELb0EEEvi"
+            "T0_T1_") == std::vector<uint8_t>{0x3c, 0xdf, 0x64, 0x80});
+  const auto of_torch28 = [&](const std::string& number) {
+    return launch(("_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_23float8_copy_kernel_cudaERNS_"
+                   "18TensorIteratorBaseEEUlfE" +
+                   number + "_St5arrayIPcLm2EEEEviT0_T1_")
+                      .c_str());
+  };
+  CHECK(of_torch28("") == std::vector<uint8_t>{0x38, 0xfe, 0x7f, 0x80});   // E4M3FN
+  CHECK(of_torch28("0") == std::vector<uint8_t>{0x3c, 0xdf, 0x64, 0x80});  // E5M2
+  CHECK(of_torch28("1") == std::vector<uint8_t>{0x40, 0x80, 0x80, 0x00});  // E4M3FNUZ, up to 240
+  CHECK(of_torch28("2") == std::vector<uint8_t>{0x40, 0xe3, 0x68, 0x00});  // E5M2FNUZ
+  CHECK(of_torch28("3") == std::vector<uint8_t>{127, 136, 137, 0});        // E8M0FNU: 1, 512, 1024
+
+  // Types in parameters: double (7) to E4M3FN (24), and back to float (6).
+  const char* const by_types =
+      "_ZN2at6native27unrolled_elementwise_kernelIZNS0_23float8_copy_kernel_cudaERNS_"
+      "18TensorIteratorBaseEEUlN3c1013Float"
+      "8_e4m3fnEE_St5arrayIPcLm2EELi4E23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_"
+      "13StoreWith"
+      "CastILi1EEEEEviT_T0_T2_T3_T4_T5_";
+  const auto convert = [&](const char* name, uint32_t count, uint8_t from, uint32_t from_bytes, uint8_t to,
+                           uint32_t to_bytes) {
+    const auto types = [](uint8_t type, uint32_t size) { return Parameter().add(type).pad_to(4).add(size); };
+    TestKernel(name, {{0, 4}, {4, 1}, {8, 16}, {24, 1}, {25, 1}, {28, 8}, {36, 8}})
+        .launch(*memory, {value(count), Parameter(), pointers({out, in}), Parameter(), Parameter(),
+                          types(from, from_bytes), types(to, to_bytes)});
+  };
+  put<double>(*memory, in, {2, 464, 1000});
+  convert(by_types, 2, 7, 8, 24, 1);
+  CHECK(get<uint8_t>(*memory, out, 2) == std::vector<uint8_t>{0x40, 0x7e});
+  convert(by_types, 3, 7, 8, 24, 1);
+  CHECK_FALSE(memory->known(out + 2, 1));
+  put<uint8_t>(*memory, in, {0x38, 0xfe, 0x01});
+  convert(kConvert, 3, 24, 1, 6, 4);
+  CHECK(get<float>(*memory, out, 3) == std::vector<float>{1, -448, 0.001953125f});
+}
+
 TEST_CASE("integers made of up to a mebibyte of floats and integers, floats of 64 KiB", "[effects]") {
   auto memory = make_memory();
   // A map of 2,048 tokens and 32 experts begins as zeros of floats: 256 KiB, and as much of integers.

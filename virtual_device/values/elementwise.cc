@@ -187,9 +187,12 @@ class ElementwiseEffect : public Effect {
         known[i - 1] = inputs[i].known(where[i], element_bytes(types[i]));
         values[i - 1] = load_number(inputs[i].at(where[i]), types[i]);
         const ElementType wanted = functor_->input_types[i - 1];
-        if (types[i] != wanted) values[i - 1] = convert_number(values[i - 1], wanted);
+        if (types[i] == wanted) continue;
+        known[i - 1] = known[i - 1] && converts_to(values[i - 1], wanted);
+        values[i - 1] = convert_number(values[i - 1], wanted);
       }
-      const bool computed = apply_functor_partly(*functor_, object, values, known, &result);
+      const bool computed = apply_functor_partly(*functor_, object, values, known, &result) &&
+                            converts_to(result, functor_->result_type) && converts_to(result, types[0]);
       store_number(convert_number(result, functor_->result_type), types[0], to);
       return computed;
     };

@@ -137,6 +137,16 @@ std::optional<Functor> parse_any(std::string_view text) {
     made.compute_type = operation_type(made.result_type);
     return made;
   }
+  // Copy.cu since PyTorch 2.12.
+  if (base == "ConvertToFloat8E4M3fnOp" || text == "ConvertFloatToFloat8E5M2Op") {
+    Functor made;
+    made.operation = ElementOperation::kCopy;
+    made.inputs = 1;
+    made.input_types[0] = base == text ? ElementType::kFloat32 : only_argument(text);
+    made.compute_type = operation_type(made.input_types[0]);
+    made.result_type = base == text ? ElementType::kFloat8E5m2 : ElementType::kFloat8E4m3fnSaturated;
+    return made;
+  }
   if (base == "CompareFunctor") {
     Functor made;
     made.operation = ElementOperation::kCompare;

@@ -1,6 +1,7 @@
 // The lambdas that PyTorch's elementwise kernels apply, by the name of the
 // function that makes them and their types.
 #include <algorithm>
+#include <iterator>
 
 #include "virtual_device/values/functor.h"
 #include "virtual_device/values/kernel_name.h"
@@ -45,6 +46,7 @@ constexpr Lambda kLambdas[] = {
     {"direct_copy_kernel_cuda", 1, Operation::kCopy},
     {"float16_copy_kernel_cuda", 1, Operation::kCopy},  // of float, as the next one
     {"bfloat16_copy_kernel_cuda", 1, Operation::kCopy},
+    {"float8_copy_kernel_cuda", 1, Operation::kCopy},
     {"neg_kernel_cuda", 1, Operation::kNegate},
     {"reciprocal_kernel_cuda", 1, Operation::kReciprocal},
     {"sqrt_kernel_cuda", 1, Operation::kSquareRoot},
@@ -185,6 +187,15 @@ void place_captures(Captures captures, ElementType element, Functor* made) {
   made->bytes = align(offset, kLambdaPointer_bytes) + kLambdaPointer_bytes;
 }
 
+// float8_copy_kernel_cuda of another type: what it converts to shows by the number of the lambda alone, which counts
+// the types in this order for each type it converts from (PyTorch 2.1 to 2.8; no kernel of that name since).
+ElementType float8_by_number(uint8_t number) {
+  static constexpr ElementType kOrder[] = {ElementType::kFloat8E4m3fnNan, ElementType::kFloat8E5m2,
+                                           ElementType::kFloat8E4m3fnuz, ElementType::kFloat8E5m2fnuz,
+                                           ElementType::kFloat8E8m0fnu};
+  return number >= 1 && number <= std::size(kOrder) ? kOrder[number - 1] : ElementType::kNone;
+}
+
 // Values that are only moved need a type of their width.
 ElementType movable(ElementType type) { return type == ElementType::kUint64 ? ElementType::kInt64 : type; }
 
@@ -200,6 +211,8 @@ std::optional<Functor> parse_converting_copy(std::string_view text, ElementType 
   made.input_types[0] = input;
   made.compute_type = operation_type(input);
   made.result_type = element_type(arguments[1]);
+  // PyTorch 2.9 to 2.11; later ones have ConvertToFloat8E4M3fnOp.
+  if (made.result_type == ElementType::kFloat8E4m3fn) made.result_type = ElementType::kFloat8E4m3fnNan;
   return made;
 }
 
@@ -234,6 +247,8 @@ std::optional<Functor> parse_lambda_functor(std::string_view text) {
     made.result_type = known.gives_bool ? ElementType::kBool : type;
     if (function == "float16_copy_kernel_cuda") made.result_type = ElementType::kFloat16;
     if (function == "bfloat16_copy_kernel_cuda") made.result_type = ElementType::kBfloat16;
+    if (function == "float8_copy_kernel_cuda" && element_bytes(type) > 1)
+      made.result_type = float8_by_number(lambda_number(text));
     made.compute_type = known.in_element_type ? type : operation_type(type);
     place_captures(known.captures, type, &made);
     return made;

@@ -1,47 +1,14 @@
 #include "virtual_device/values/number.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "virtual_device/values/narrow_float.h"
+
 namespace maya::device {
 
 namespace {
-
-float half_to_float(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
-  const uint32_t exponent = (half >> 10) & 0x1f;
-  const uint32_t fraction = half & 0x3ff;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
-  if (exponent == 0) {
-    const float tiny = std::ldexp(static_cast<float>(fraction), -24);
-    return sign != 0 ? -tiny : tiny;
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
-// Round to nearest, ties to even.
-uint16_t float_to_half(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-  const float magnitude = std::fabs(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
-  constexpr float kOverflow = 65520.0f;  // halfway between the largest half and the next step
-  if (magnitude >= kOverflow) return static_cast<uint16_t>(sign | 0x7c00);
-  constexpr float kSmallestNormal = 6.103515625e-05f;  // 2^-14
-  if (magnitude < kSmallestNormal)
-    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24))));
-  const uint32_t magnitude_bits = bits & 0x7fffffff;
-  const uint32_t rounded = magnitude_bits + 0xfff + (magnitude_bits >> 13 & 1);
-  return static_cast<uint16_t>(sign | ((rounded >> 13) - (112u << 10)));
-}
-
-uint16_t float_to_bfloat16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 // Float to integer as the device converts: saturating, NaN gives zero.
 int64_t to_integer(Number value) {
@@ -74,6 +41,13 @@ uint32_t element_bytes(ElementType type) {
     case ElementType::kInt8:
     case ElementType::kUint8:
     case ElementType::kBool:
+    case ElementType::kFloat8E4m3fn:
+    case ElementType::kFloat8E4m3fnSaturated:
+    case ElementType::kFloat8E4m3fnNan:
+    case ElementType::kFloat8E5m2:
+    case ElementType::kFloat8E4m3fnuz:
+    case ElementType::kFloat8E5m2fnuz:
+    case ElementType::kFloat8E8m0fnu:
     case ElementType::kOpaque1:
       return 1;
     case ElementType::kFloat16:
@@ -102,7 +76,7 @@ bool is_computable(ElementType type) {
   return type > ElementType::kNone && type <= ElementType::kBool && type != ElementType::kUint64;
 }
 
-bool is_floating(ElementType type) { return type >= ElementType::kFloat64 && type <= ElementType::kBfloat16; }
+bool is_floating(ElementType type) { return type >= ElementType::kFloat64 && type <= ElementType::kFloat8E8m0fnu; }
 
 ElementType element_type(std::string_view name) {
   struct Known {
@@ -114,6 +88,11 @@ ElementType element_type(std::string_view name) {
       {"double", ElementType::kFloat64},
       {"c10::Half", ElementType::kFloat16},
       {"c10::BFloat16", ElementType::kBfloat16},
+      {"c10::Float8_e4m3fn", ElementType::kFloat8E4m3fn},
+      {"c10::Float8_e5m2", ElementType::kFloat8E5m2},
+      {"c10::Float8_e4m3fnuz", ElementType::kFloat8E4m3fnuz},
+      {"c10::Float8_e5m2fnuz", ElementType::kFloat8E5m2fnuz},
+      {"c10::Float8_e8m0fnu", ElementType::kFloat8E8m0fnu},
       {"long", ElementType::kInt64},
       {"long long", ElementType::kInt64},
       {"int", ElementType::kInt32},
@@ -135,7 +114,7 @@ ElementType element_type(std::string_view name) {
   };
   for (const Known& known : kKnown)
     if (known.name == name) return known.type;
-  return name.starts_with("c10::Float8_") ? ElementType::kOpaque1 : ElementType::kNone;
+  return ElementType::kNone;
 }
 
 ElementType element_type_of_scalar(uint8_t scalar_type) {
@@ -145,15 +124,32 @@ ElementType element_type_of_scalar(uint8_t scalar_type) {
       ElementType::kOpaque4, ElementType::kOpaque8, ElementType::kOpaque16, ElementType::kBool,
       ElementType::kOpaque1, ElementType::kOpaque1, ElementType::kOpaque4,  ElementType::kBfloat16};
   if (scalar_type < std::size(kTypes)) return kTypes[scalar_type];
-  if (scalar_type >= 23 && scalar_type <= 26) return ElementType::kOpaque1;  // the 8-bit floating types
-  if (scalar_type == 27) return ElementType::kUint16;
-  if (scalar_type == 28) return ElementType::kUint32;
-  if (scalar_type == 29) return ElementType::kUint64;
-  return ElementType::kNone;
+  switch (scalar_type) {
+    case 23:
+      return ElementType::kFloat8E5m2;
+    case 24:
+      return ElementType::kFloat8E4m3fn;
+    case 25:
+      return ElementType::kFloat8E5m2fnuz;
+    case 26:
+      return ElementType::kFloat8E4m3fnuz;
+    case 27:
+      return ElementType::kUint16;
+    case 28:
+      return ElementType::kUint32;
+    case 29:
+      return ElementType::kUint64;
+    case 44:
+      return ElementType::kFloat8E8m0fnu;
+    case 45:
+      return ElementType::kOpaque1;  // pairs of 4-bit floats
+    default:
+      return ElementType::kNone;
+  }
 }
 
 ElementType operation_type(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kBfloat16 ? ElementType::kFloat32 : type;
+  return is_floating(type) && element_bytes(type) < 4 ? ElementType::kFloat32 : type;
 }
 
 Number load_number(const void* bytes, ElementType type) {
@@ -165,7 +161,19 @@ Number load_number(const void* bytes, ElementType type) {
     case ElementType::kFloat16:
       return Number::of(static_cast<double>(half_to_float(read<uint16_t>(bytes))));
     case ElementType::kBfloat16:
-      return Number::of(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(bytes)) << 16)));
+      return Number::of(static_cast<double>(bfloat16_to_float(read<uint16_t>(bytes))));
+    case ElementType::kFloat8E4m3fn:
+    case ElementType::kFloat8E4m3fnSaturated:
+    case ElementType::kFloat8E4m3fnNan:
+      return Number::of(static_cast<double>(Float8E4m3fn::to_float(read<uint8_t>(bytes))));
+    case ElementType::kFloat8E5m2:
+      return Number::of(static_cast<double>(Float8E5m2::to_float(read<uint8_t>(bytes))));
+    case ElementType::kFloat8E4m3fnuz:
+      return Number::of(static_cast<double>(Float8E4m3fnuz::to_float(read<uint8_t>(bytes))));
+    case ElementType::kFloat8E5m2fnuz:
+      return Number::of(static_cast<double>(Float8E5m2fnuz::to_float(read<uint8_t>(bytes))));
+    case ElementType::kFloat8E8m0fnu:
+      return Number::of(static_cast<double>(e8m0_to_float(read<uint8_t>(bytes))));
     case ElementType::kInt64:
       return Number::of(read<int64_t>(bytes));
     case ElementType::kInt32:
@@ -197,6 +205,19 @@ void store_number(Number value, ElementType type, void* bytes) {
       return write(bytes, float_to_half(static_cast<float>(value.as_real())));
     case ElementType::kBfloat16:
       return write(bytes, float_to_bfloat16(static_cast<float>(value.as_real())));
+    case ElementType::kFloat8E4m3fn:
+    case ElementType::kFloat8E4m3fnSaturated:
+      return write(bytes, Float8E4m3fn::from_float(static_cast<float>(value.as_real()), Overflow::kSaturate));
+    case ElementType::kFloat8E4m3fnNan:
+      return write(bytes, Float8E4m3fn::from_float(static_cast<float>(value.as_real())));
+    case ElementType::kFloat8E5m2:
+      return write(bytes, Float8E5m2::from_float(static_cast<float>(value.as_real())));
+    case ElementType::kFloat8E4m3fnuz:
+      return write(bytes, Float8E4m3fnuz::from_float(static_cast<float>(value.as_real())));
+    case ElementType::kFloat8E5m2fnuz:
+      return write(bytes, Float8E5m2fnuz::from_float(static_cast<float>(value.as_real())));
+    case ElementType::kFloat8E8m0fnu:
+      return write(bytes, float_to_e8m0(static_cast<float>(value.as_real())));
     case ElementType::kInt64:
       return write(bytes, to_integer(value));
     case ElementType::kInt32:
@@ -213,6 +234,11 @@ void store_number(Number value, ElementType type, void* bytes) {
     default:
       return;
   }
+}
+
+bool converts_to(Number value, ElementType type) {
+  constexpr double kOverflow = 464;  // halfway from the largest number to the next step
+  return type != ElementType::kFloat8E4m3fn || value.is_nan() || std::fabs(value.as_real()) <= kOverflow;
 }
 
 Number convert_number(Number value, ElementType type) {

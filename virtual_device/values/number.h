@@ -12,6 +12,15 @@ enum class ElementType : uint8_t {
   kFloat32,
   kFloat16,
   kBfloat16,
+  kFloat8E4m3fn,
+  // The same, where it is known what becomes of values beyond its range: the largest number (PyTorch since 2.12), or
+  // NaN (before).
+  kFloat8E4m3fnSaturated,
+  kFloat8E4m3fnNan,
+  kFloat8E5m2,
+  kFloat8E4m3fnuz,
+  kFloat8E5m2fnuz,
+  kFloat8E8m0fnu,
   kInt64,
   kInt32,
   kInt16,
@@ -35,7 +44,7 @@ bool is_floating(ElementType type);
 ElementType element_type(std::string_view cpp_name);
 // From a value of c10::ScalarType (public header c10/core/ScalarType.h).
 ElementType element_type_of_scalar(uint8_t scalar_type);
-// The type in which PyTorch computes (at::opmath_type): float for the 16-bit floating types, else the type itself.
+// The type in which PyTorch computes (at::opmath_type): float for the narrower floating types, else the type itself.
 ElementType operation_type(ElementType type);
 
 // A value on its way: a floating one is in `real`, an integer one in `integer`.
@@ -55,6 +64,8 @@ struct Number {
 // `bytes` need not be aligned. The type must be computable.
 Number load_number(const void* bytes, ElementType type);
 void store_number(Number value, ElementType type, void* bytes);
+// Whether the type says what a conversion of the value gives.
+bool converts_to(Number value, ElementType type);
 // The value after a conversion to `type`.
 Number convert_number(Number value, ElementType type);
 
