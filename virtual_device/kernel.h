@@ -31,6 +31,8 @@ struct KernelInfo {
   uint32_t architecture = 0;  // 90 for sm_90
   uint32_t ptx_version = 0;
   bool layout_known = false;  // parameters came from the image
+  // The function by which it launches kernels or graphs itself (device_launch.h); empty: it does not.
+  std::string device_launch;
   // Its instructions, where the image shows them; null otherwise.
   std::shared_ptr<const ptx::Source> ptx;
 };

@@ -2,6 +2,9 @@
 // the first time.
 #include <cuda.h>
 
+#include <string>
+
+#include "driver_shim/common/entry_table.h"
 #include "driver_shim/cuda/launch.h"
 #include "virtual_device/occupancy.h"
 
@@ -28,6 +31,12 @@ CUresult check_cluster(const Kernel& kernel, const device::Launch& launch, const
 }  // namespace
 
 CUresult check_launch(const Kernel& kernel, const device::Launch& launch, const device::DeviceProfile& profile) {
+  if (!kernel.info.device_launch.empty()) {
+    const std::string what = "dynamic parallelism (kernel " + kernel.info.name + " calls " + kernel.info.device_launch +
+                             "; launch from the host instead)";
+    shim::report_unsupported("libcuda.so.1", what.c_str(), "CUDA_ERROR_NOT_SUPPORTED");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   for (int i = 0; i < 3; ++i) {
     if (launch.grid[i] == 0 || launch.grid[i] > kMostGrid[i]) return CUDA_ERROR_INVALID_VALUE;
     if (launch.block[i] == 0 || launch.block[i] > kMostBlock[i]) return CUDA_ERROR_INVALID_VALUE;

@@ -110,6 +110,35 @@ TEST_CASE("A cooperative grid must fit on the device at once") {
         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
+TEST_CASE("A kernel that launches others is refused, others of its module run") {
+  CurrentContext current;
+  const char* const text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) cudaLaunchDeviceV2 (.param .b64 p, .param .b64 q);
+.visible .entry parent() { call.uni (r), cudaLaunchDeviceV2, (p, q); ret; }
+.visible .entry plain() { ret; }
+)";
+  CUmodule module = nullptr;
+  REQUIRE(cuModuleLoadData(&module, text) == CUDA_SUCCESS);
+  CUfunction parent = nullptr, plain = nullptr;
+  REQUIRE(cuModuleGetFunction(&parent, module, "parent") == CUDA_SUCCESS);
+  REQUIRE(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
+  CHECK(launch(parent, 1, 1) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(launch(parent, 1, 1) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(launch(plain, 1, 1) == CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  REQUIRE(cuGraphCreate(&graph, 0) == CUDA_SUCCESS);
+  CUDA_KERNEL_NODE_PARAMS parameters = {};
+  parameters.func = parent;
+  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  CHECK(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &parameters) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(cuGraphDestroy(graph) == CUDA_SUCCESS);
+  CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+}
+
 TEST_CASE("The launch interface before CUDA 4") {
   CurrentContext current;
   Module module;

@@ -88,3 +88,23 @@ TEST_CASE("global variables with their initial values", "[image]") {
   CHECK(image.globals[3].managed);
   CHECK(image.globals[3].initial[0] == 3);
 }
+
+// Names as nvcc 13.0 writes them for `child<<<1, 1>>>()` inside a kernel, in images that are linked and that are not.
+TEST_CASE("kernels that launch others are known by what they call, also through functions", "[image]") {
+  KernelText parent{"parent", {{0, 8}}}, indirect{"indirect", {}}, plain{"plain", {}}, graph{"graph", {}},
+      helper{"helper", {}};
+  parent.calls = {"__cudaCDP2GetParameterBufferV2", "__cudaCDP2LaunchDeviceV2"};
+  helper.calls = {"helper", "cudaLaunchDevice"};
+  helper.device_function = true;
+  indirect.calls = {"helper"};
+  plain.calls = {"vprintf"};
+  graph.calls = {"cudaGraphLaunch"};
+  KernelImage image;
+  const auto file = build_cubin(90, {parent, helper, indirect, plain, graph});
+  REQUIRE(parse_cubin(file, &image) == ImageStatus::kOk);
+  REQUIRE(image.kernels.size() == 4);
+  CHECK(image.kernels[0].info.device_launch == "__cudaCDP2LaunchDeviceV2");
+  CHECK(image.kernels[1].info.device_launch == "cudaLaunchDevice");
+  CHECK(image.kernels[2].info.device_launch.empty());
+  CHECK(image.kernels[3].info.device_launch == "cudaGraphLaunch");
+}

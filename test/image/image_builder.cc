@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <cstring>
+#include <map>
 
 namespace maya::test {
 
@@ -89,10 +90,13 @@ Buffer build_cubin(uint32_t architecture, const std::vector<KernelText>& kernels
     append(&sections[3].bytes, symbol);
     return index;
   };
+  std::map<std::string, std::pair<size_t, uint32_t>> functions;  // section and symbol
   for (const KernelText& kernel : kernels) {
     const size_t text = sections.size();
     sections.push_back({".text." + kernel.name, SHT_PROGBITS, Buffer(kernel.code_bytes, 0x90)});
-    const uint32_t symbol = add_symbol(kernel.name, STT_FUNC, 0x10, text, 0, kernel.code_bytes);
+    const uint32_t symbol =
+        add_symbol(kernel.name, STT_FUNC, kernel.device_function ? 0 : 0x10, text, 0, kernel.code_bytes);
+    functions[kernel.name] = {text, symbol};
     sections.push_back({".nv.info." + kernel.name, 0x70000000, kernel_info(kernel), 0, 3, static_cast<uint32_t>(text)});
     const uint32_t reserved = architecture >= 90 ? 1024 : 0;
     if (kernel.static_shared_bytes != 0)
@@ -107,6 +111,18 @@ Buffer build_cubin(uint32_t architecture, const std::vector<KernelText>& kernels
     append<uint16_t>(&global_info, 8);
     append<uint32_t>(&global_info, symbol);
     append<uint32_t>(&global_info, kernel.registers);
+  }
+  for (const KernelText& kernel : kernels) {
+    if (kernel.calls.empty()) continue;
+    Section relocations{
+        ".rela.text." + kernel.name, SHT_RELA, {}, 0, 3, static_cast<uint32_t>(functions[kernel.name].first)};
+    for (const std::string& callee : kernel.calls) {
+      const auto found = functions.find(callee);
+      const uint32_t symbol =
+          found != functions.end() ? found->second.second : add_symbol(callee, STT_FUNC, 0, SHN_UNDEF, 0, 0);
+      append(&relocations.bytes, Elf64_Rela{0, ELF64_R_INFO(symbol, 0x4b), 0});
+    }
+    sections.push_back(relocations);
   }
   Section initialised{".nv.global.init", SHT_PROGBITS, {}}, zeroed{".nv.global", SHT_NOBITS, {}, 0},
       constants{".nv.constant3", SHT_PROGBITS, {}};

@@ -17,7 +17,9 @@ struct KernelText {
   uint32_t max_threads = 0;  // 0: no launch bound
   uint32_t cluster[3] = {0, 0, 0};
   uint32_t code_bytes = 256;
-  bool wide_parameters = false;  // records of the form for more than 4 KB
+  bool wide_parameters = false;         // records of the form for more than 4 KB
+  std::vector<std::string> calls = {};  // functions: relocations of its code
+  bool device_function = false;         // no kernel
 };
 
 struct VariableText {

@@ -116,3 +116,25 @@ TEST_CASE("text as an image of its own", "[image]") {
   CHECK(load_image(bytes, 90, &image) == ImageStatus::kOk);
   CHECK(load_image(bytes, 75, &image) == ImageStatus::kNoBinaryForDevice);
 }
+
+TEST_CASE("PTX kernels that launch others are known by what they call, also through functions", "[image]") {
+  const std::string text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 func_retval0) cudaLaunchDeviceV2 (.param .b64 p0, .param .b64 p1);
+.func helper(.param .b64 p)
+{
+  { call.uni (retval0), cudaLaunchDeviceV2, (param0, param1); }
+}
+.visible .func (.param .b32 r) innocent (.param .b64 p) { ret; }
+.visible .entry direct() { call (retval0), cudaLaunchDeviceV2, (param0, param1); ret; }
+.visible .entry indirect() { call.uni helper, (param0); ret; }
+.visible .entry plain() { call.uni (r), innocent, (param0); ret; }
+)";
+  KernelImage image;
+  REQUIRE(parse_ptx(text, &image) == ImageStatus::kOk);
+  REQUIRE(image.kernels.size() == 3);
+  CHECK(image.kernels[0].info.device_launch == "cudaLaunchDeviceV2");
+  CHECK(image.kernels[1].info.device_launch == "cudaLaunchDeviceV2");
+  CHECK(image.kernels[2].info.device_launch.empty());
+}

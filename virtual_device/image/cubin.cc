@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "virtual_device/image/device_launch.h"
 #include "virtual_device/image/kernel_image.h"
 #include "virtual_device/occupancy.h"
 #include "virtual_device/ptx/program.h"
@@ -87,6 +88,7 @@ class Cubin {
       }
     }
     read_global_info(image);
+    read_device_launches(image);
     const std::shared_ptr<const std::string> text = text_of_source();
     for (ImageKernel& kernel : image->kernels) {
       KernelInfo& info = kernel.info;
@@ -234,6 +236,26 @@ class Cubin {
       if (record.attribute == kRegisterCount) info.registers = std::min<uint32_t>(value, 255);
       if (record.attribute == kFrameBytes) info.local_bytes = value;
     });
+  }
+
+  // Calls of functions stand in the relocations of their callers' code, which stay when an image is linked.
+  void read_device_launches(KernelImage* image) const {
+    if (!mentions_device_launch({reinterpret_cast<const char*>(symbol_names_.data()), symbol_names_.size()})) return;
+    constexpr std::string_view kPrefix = ".rela.text.";
+    DeviceCalls calls;
+    for (const Section& section : sections_) {
+      if (section.header.sh_type != SHT_RELA || !section.name.starts_with(kPrefix)) continue;
+      const Bytes bytes = contents(section);
+      Elf64_Rela entry;
+      for (uint64_t at = 0; read_at(bytes, at, &entry); at += sizeof entry) {
+        const uint64_t index = ELF64_R_SYM(entry.r_info);
+        if (index >= symbol_count_) continue;
+        const Elf64_Sym symbol = symbol_at(static_cast<uint32_t>(index));
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+          calls.add(section.name.substr(kPrefix.size()), string_at(symbol_names_, symbol.st_name));
+      }
+    }
+    for (ImageKernel& kernel : image->kernels) kernel.info.device_launch = calls.launcher_of(kernel.info.name);
   }
 
   // What ptxas keeps with line numbers (-lineinfo): the PTX that the code was made of, lines ended by NUL.

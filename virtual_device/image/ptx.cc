@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "virtual_device/image/device_launch.h"
 #include "virtual_device/image/kernel_image.h"
 #include "virtual_device/image/ptx_text.h"
 #include "virtual_device/ptx/program.h"
@@ -30,7 +31,7 @@ struct Variable {
 
 class Ptx {
  public:
-  explicit Ptx(std::string_view text) : tokens_(text) {}
+  explicit Ptx(std::string_view text) : tokens_(text), follow_calls_(mentions_device_launch(text)) {}
 
   ImageStatus parse(KernelImage* image) {
     image->kind = FatBinaryEntry::Kind::kPtx;
@@ -53,11 +54,13 @@ class Ptx {
       } else if (tokens_.is(".global") || tokens_.is(".const")) {
         if (!read_global(image)) return ImageStatus::kBadPtx;
       } else if (tokens_.is("{")) {
-        if (!skip_braces(nullptr)) return ImageStatus::kBadPtx;
+        if (!skip_braces(nullptr, {})) return ImageStatus::kBadPtx;
       } else {
         tokens_.advance();
       }
     }
+    if (follow_calls_)
+      for (ImageKernel& kernel : image->kernels) kernel.info.device_launch = calls_.launcher_of(kernel.info.name);
     return ImageStatus::kOk;
   }
 
@@ -154,7 +157,7 @@ class Ptx {
       }
     }
     if (tokens_.take(";")) return true;  // a declaration
-    if (!skip_braces(&info)) return false;
+    if (!skip_braces(&info, info.name)) return false;
     image->kernels.push_back(std::move(kernel));
     return true;
   }
@@ -203,9 +206,11 @@ class Ptx {
     return true;
   }
 
-  // At `{`: to behind its `}`. Adds up declared shared and local variables when `info` is given.
-  bool skip_braces(KernelInfo* info) {
+  // At `{`: to behind its `}`. Adds up declared shared and local variables when `info` is given. Notes what `caller`
+  // calls.
+  bool skip_braces(KernelInfo* info, std::string_view caller) {
     if (!tokens_.take("{")) return false;
+    bool in_call = false;
     for (int depth = 1; depth > 0;) {
       if (tokens_.at_end()) return false;
       const std::string_view token = tokens_.take();
@@ -213,6 +218,9 @@ class Ptx {
         ++depth;
       } else if (token == "}") {
         --depth;
+      } else if (follow_calls_ && (in_call || token == "call" || token.starts_with("call."))) {
+        if (in_call) calls_.add(caller, token);
+        in_call = token != ";";
       } else if (info != nullptr && (token == ".shared" || token == ".local")) {
         Variable variable;
         if (!read_variable(&variable)) return false;
@@ -225,8 +233,13 @@ class Ptx {
   }
 
   bool skip_function() {
+    // .func (its result, where it has one) name (parameters)
+    tokens_.advance();
+    if (tokens_.is("("))
+      while (!tokens_.at_end() && !tokens_.take(")")) tokens_.advance();
+    const std::string_view name = tokens_.now();
     while (!tokens_.at_end() && !tokens_.is("{") && !tokens_.is(";")) tokens_.advance();
-    return tokens_.is("{") ? skip_braces(nullptr) : tokens_.take(";");
+    return tokens_.is("{") ? skip_braces(nullptr, name) : tokens_.take(";");
   }
 
   bool skip_to_semicolon() {
@@ -270,6 +283,8 @@ class Ptx {
   }
 
   PtxTokens tokens_;
+  const bool follow_calls_;  // a kernel may launch others
+  DeviceCalls calls_;
 };
 
 }  // namespace
