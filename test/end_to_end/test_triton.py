@@ -28,6 +28,18 @@ class Triton(harness.EndToEnd):
         for one in self.counts(run, "triton_tem_fused_flex_attention"):
             self.assertAlmostEqual(one["half_flops"] / (2 * 2 * 128 * 128 * 64 * 36 * 8), 1, delta=0.01)
             self.assertNotIn("uncertainty", one)
+        # 64 parts of 4,096 numbers of four bytes; the second kernel reads the 64 sums again, and its barrier's word.
+        numbers_bytes = 64 * 4096 * 4
+        for one in self.counts(run, "clustered_sum"):
+            self.assertEqual(one["read_bytes"], numbers_bytes)
+            self.assertAlmostEqual(one["written_bytes"], 64 * 4, delta=32)
+        for one in self.counts(run, "share_of_sum"):
+            self.assertAlmostEqual(one["read_bytes"], numbers_bytes + 64 * 4 + 4, delta=32)
+            self.assertAlmostEqual(one["written_bytes"], numbers_bytes + 64 * 4 + 4, delta=32)
+            self.assertNotIn("uncertainty", one)
+        launches = [line for line in self.tool("maya-trace", "dump", *run.traces).stdout.splitlines() if " launch " in line]
+        self.assertTrue(any("launch clustered_sum grid=128,1,1" in line and "cluster=2,1,1" in line for line in launches))
+        self.assertTrue(any("launch share_of_sum grid=64,1,1" in line and "cooperative" in line for line in launches))
         report = self.predict(run.trace_dir)
         self.assertEqual([entry["name"] for entry in report["operations"] if entry["provenance"] == "unknown"], [])
 

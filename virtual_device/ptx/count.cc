@@ -18,7 +18,8 @@ constexpr uint32_t kManyTiles = 1u << 20;
 class Sampler {
  public:
   Sampler(const Program& program, const Launch& launch, const Surroundings& surroundings, uint32_t unknown_count)
-      : launch_(launch), warp_(program, launch, surroundings, unknown_count) {
+      : launch_(launch), waiting_(waiting_loops(program)), warp_(program, launch, surroundings, unknown_count) {
+    warp_.wait_once(&waiting_);
     warps_ = warps_of(launch);
     blocks_ = static_cast<uint64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   }
@@ -152,6 +153,7 @@ class Sampler {
   }
 
   const Launch& launch_;
+  const std::vector<Leaving> waiting_;
   Warp warp_;
   uint32_t warps_ = 0;
   uint64_t blocks_ = 0;

@@ -57,6 +57,10 @@ bool Warp::run(uint64_t block, uint32_t warp, uint64_t* budget, Tally* tally) {
     uint32_t enabled_lanes = instruction.predicate < 0 ? lanes_ : enabled(instruction, lanes_, &unknown);
     if (instruction.code == Code::kBranch || instruction.code == Code::kReturn) {
       ++tally->instructions;
+      if (waiting_loops_ != nullptr && (*waiting_loops_)[at_ - 1] != Leaving::kNot) {
+        if ((*waiting_loops_)[at_ - 1] == Leaving::kTaken) branch(instruction, lanes_);
+        continue;
+      }
       if (idle_ != nullptr) {
         if (const int32_t loop = idle_->at[at_ - 1]; loop >= 0) {
           for (const uint32_t index : idle_->registers[static_cast<size_t>(loop)]) known_[index] = 0;

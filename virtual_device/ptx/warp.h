@@ -10,6 +10,7 @@
 #include "virtual_device/kernel.h"
 #include "virtual_device/ptx/idle_loops.h"
 #include "virtual_device/ptx/program.h"
+#include "virtual_device/ptx/waiting_loops.h"
 
 namespace maya::device::ptx {
 
@@ -82,6 +83,9 @@ class Warp {
   // could get that they bound.
   Warp(const Program& program, const Launch& launch, const Surroundings& surroundings, uint32_t unknown_count);
 
+  // From now on loops that wait for other blocks (see waiting_loops(), which must outlive the warp) are gone through
+  // once.
+  void wait_once(const std::vector<Leaving>* waiting) { waiting_loops_ = waiting; }
   // From now on results count. Branches that what is not known decides are given up.
   void carry_out(Bytes* bytes) { bytes_ = bytes; }
   // From now on only places count: idle loops (which must outlive the warp) are gone through once, and branches ahead
@@ -159,6 +163,7 @@ class Warp {
   Tally* tally_ = nullptr;
   Bytes* bytes_ = nullptr;
   const IdleLoops* idle_ = nullptr;
+  const std::vector<Leaving>* waiting_loops_ = nullptr;
   bool take_unknown_ = false;
   uint32_t doubtful_ = 0;  // lanes that may not run the instruction: with bytes_ only
 };
