@@ -32,11 +32,11 @@ MemoryStatus MemoryPool::allocate(uint64_t bytes, void* context, Allocation* out
     const uint64_t wanted = rounded_to(rounded, Memory::kGranularity_bytes);
     uint64_t chunk_bytes = std::max(kGrowth_bytes, wanted);
     if (maximum_bytes_ != 0) {
-      const uint64_t room = maximum_bytes_ - std::min(maximum_bytes_, statistics_.reserved_bytes);
+      const uint64_t room = maximum_bytes_ - std::min(maximum_bytes_, usage_.reserved.now());
       chunk_bytes = std::clamp(room / Memory::kGranularity_bytes * Memory::kGranularity_bytes, wanted, chunk_bytes);
     }
     const auto grow = [&] {
-      if (maximum_bytes_ != 0 && chunk_bytes > maximum_bytes_ - std::min(maximum_bytes_, statistics_.reserved_bytes))
+      if (maximum_bytes_ != 0 && chunk_bytes > maximum_bytes_ - std::min(maximum_bytes_, usage_.reserved.now()))
         return MemoryStatus::kOutOfMemory;
       return memory_.allocate_chunk(device_, chunk_bytes, nullptr, grown);
     };
@@ -52,8 +52,7 @@ MemoryStatus MemoryPool::allocate(uint64_t bytes, void* context, Allocation* out
       memory_.free_chunk(grown->base, grown);
       throw;
     }
-    statistics_.reserved_bytes += chunk_bytes;
-    statistics_.reserved_high_bytes = std::max(statistics_.reserved_high_bytes, statistics_.reserved_bytes);
+    usage_.reserved.add(chunk_bytes);
   }
   Chunk& chunk = best->second;
   Address base = 0;
@@ -64,8 +63,7 @@ MemoryStatus MemoryPool::allocate(uint64_t bytes, void* context, Allocation* out
     return status;
   }
   chunk.used_bytes += rounded;
-  statistics_.used_bytes += rounded;
-  statistics_.used_high_bytes = std::max(statistics_.used_high_bytes, statistics_.used_bytes);
+  usage_.used.add(rounded);
   return MemoryStatus::kOk;
 }
 
@@ -78,7 +76,7 @@ MemoryStatus MemoryPool::free(Address base, Allocation* freed) {
   const uint64_t rounded = rounded_to(freed->bytes, Memory::kSmallGranule_bytes);
   chunk.free.give_back(base, rounded);
   chunk.used_bytes -= rounded;
-  statistics_.used_bytes -= rounded;
+  usage_.used.remove(rounded);
   return MemoryStatus::kOk;
 }
 
@@ -88,15 +86,15 @@ bool MemoryPool::owns(Address address) const {
 }
 
 void MemoryPool::trim_locked(uint64_t keep_bytes, std::vector<Allocation>* released) {
-  for (auto chunk = chunks_.begin(); chunk != chunks_.end() && statistics_.reserved_bytes > keep_bytes;) {
-    if (chunk->second.used_bytes != 0 || statistics_.reserved_bytes - chunk->second.bytes < keep_bytes) {
+  for (auto chunk = chunks_.begin(); chunk != chunks_.end() && usage_.reserved.now() > keep_bytes;) {
+    if (chunk->second.used_bytes != 0 || usage_.reserved.now() - chunk->second.bytes < keep_bytes) {
       ++chunk;
       continue;
     }
     released->reserve(released->size() + 1);
     Allocation freed;
     if (memory_.free_chunk(chunk->first, &freed) == MemoryStatus::kOk) released->push_back(freed);
-    statistics_.reserved_bytes -= chunk->second.bytes;
+    usage_.reserved.remove(chunk->second.bytes);
     chunk = chunks_.erase(chunk);
   }
 }
@@ -104,21 +102,6 @@ void MemoryPool::trim_locked(uint64_t keep_bytes, std::vector<Allocation>* relea
 void MemoryPool::trim(uint64_t keep_bytes, std::vector<Allocation>* released) {
   std::lock_guard<std::mutex> lock(mutex_);
   trim_locked(keep_bytes, released);
-}
-
-MemoryPool::Statistics MemoryPool::statistics() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return statistics_;
-}
-
-void MemoryPool::reset_reserved_high() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  statistics_.reserved_high_bytes = statistics_.reserved_bytes;
-}
-
-void MemoryPool::reset_used_high() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  statistics_.used_high_bytes = statistics_.used_bytes;
 }
 
 }  // namespace maya::device

@@ -13,17 +13,13 @@
 
 #include "virtual_device/memory.h"
 #include "virtual_device/memory_free_ranges.h"
+#include "virtual_device/pool_usage.h"
 
 namespace maya::device {
 
 class MemoryPool {
  public:
   static constexpr uint64_t kGrowth_bytes = 32ull << 20;
-
-  struct Statistics {
-    uint64_t reserved_bytes = 0, reserved_high_bytes = 0;  // chunks
-    uint64_t used_bytes = 0, used_high_bytes = 0;          // allocations, rounded to 512 bytes
-  };
 
   // maximum_bytes: 0 = no limit but the device's.
   MemoryPool(Memory& memory, int device, uint64_t maximum_bytes)
@@ -43,9 +39,9 @@ class MemoryPool {
   // Gives chunks without allocations back, as long as at least `keep_bytes` stay reserved.
   void trim(uint64_t keep_bytes, std::vector<Allocation>* released);
 
-  Statistics statistics() const;
-  void reset_reserved_high();
-  void reset_used_high();
+  // Reserved are chunks; used are allocations, rounded to 512 bytes.
+  PoolUsage& usage() { return usage_; }
+  const PoolUsage& usage() const { return usage_; }
 
  private:
   struct Chunk {
@@ -61,7 +57,7 @@ class MemoryPool {
   const uint64_t maximum_bytes_;
   mutable std::mutex mutex_;
   std::map<Address, Chunk> chunks_;
-  Statistics statistics_;
+  PoolUsage usage_;
 };
 
 }  // namespace maya::device

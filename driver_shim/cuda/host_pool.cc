@@ -11,7 +11,7 @@ CUresult HostPool::allocate(Driver& driver, PoolShare* share, uint64_t bytes, CU
   std::lock_guard<std::mutex> lock(mutex_);
   if (bytes > UINT64_MAX / 2) return CUDA_ERROR_OUT_OF_MEMORY;
   const uint64_t mapped = SharedArea::whole_pages(bytes);
-  if (maximum_bytes_ != 0 && mapped > maximum_bytes_ - std::min(maximum_bytes_, statistics_.used_bytes))
+  if (maximum_bytes_ != 0 && mapped > maximum_bytes_ - std::min(maximum_bytes_, usage_.used.now()))
     return CUDA_ERROR_OUT_OF_MEMORY;
   device::Allocation entry;
   entry.bytes = bytes;
@@ -29,10 +29,8 @@ CUresult HostPool::allocate(Driver& driver, PoolShare* share, uint64_t bytes, CU
     }
   }
   mapped_bytes_[entry.base] = mapped;
-  statistics_.used_bytes += mapped;
-  statistics_.used_high_bytes = std::max(statistics_.used_high_bytes, statistics_.used_bytes);
-  statistics_.reserved_bytes = statistics_.used_bytes;
-  statistics_.reserved_high_bytes = std::max(statistics_.reserved_high_bytes, statistics_.reserved_bytes);
+  usage_.used.add(mapped);
+  usage_.reserved.add(mapped);
   *out = entry.base;
   return CUDA_SUCCESS;
 }
@@ -49,8 +47,8 @@ CUresult HostPool::free(Driver& driver, PoolShare* share, CUdeviceptr address) {
     share->end(driver.memory(), address);
     Recorder::get().free(removed);
   }
-  statistics_.used_bytes -= found->second;
-  statistics_.reserved_bytes = statistics_.used_bytes;
+  usage_.used.remove(found->second);
+  usage_.reserved.remove(found->second);
   mapped_bytes_.erase(found);
   return CUDA_SUCCESS;
 }
@@ -59,21 +57,6 @@ bool HostPool::owns(CUdeviceptr address) const {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = mapped_bytes_.upper_bound(address);
   return found != mapped_bytes_.begin() && address - (--found)->first < found->second;
-}
-
-device::MemoryPool::Statistics HostPool::statistics() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return statistics_;
-}
-
-void HostPool::reset_reserved_high() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  statistics_.reserved_high_bytes = statistics_.reserved_bytes;
-}
-
-void HostPool::reset_used_high() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  statistics_.used_high_bytes = statistics_.used_bytes;
 }
 
 }  // namespace maya::cuda

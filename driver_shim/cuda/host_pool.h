@@ -9,7 +9,7 @@
 
 #include "driver_shim/cuda/driver.h"
 #include "driver_shim/cuda/pool_share.h"
-#include "virtual_device/memory_pool.h"
+#include "virtual_device/pool_usage.h"
 
 namespace maya::cuda {
 
@@ -24,16 +24,16 @@ class HostPool {
   CUresult free(Driver& driver, PoolShare* share, CUdeviceptr address);
   bool owns(CUdeviceptr address) const;
 
-  device::MemoryPool::Statistics statistics() const;
-  void reset_reserved_high();
-  void reset_used_high();
+  // Reserved is what is used: whole pages.
+  device::PoolUsage& usage() { return usage_; }
+  const device::PoolUsage& usage() const { return usage_; }
 
  private:
   const device::AllocationKind kind_;
   const uint64_t maximum_bytes_;
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, uint64_t> mapped_bytes_;  // by first address
-  device::MemoryPool::Statistics statistics_;
+  device::PoolUsage usage_;
 };
 
 }  // namespace maya::cuda

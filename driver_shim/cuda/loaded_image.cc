@@ -1,11 +1,10 @@
 #include "driver_shim/cuda/loaded_image.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "driver_shim/cuda/host_allocation.h"
 #include "driver_shim/cuda/recorder.h"
 #include "trace_proto/writer.h"
 
@@ -116,7 +115,7 @@ LoadedImage::~LoadedImage() {
     if (kernel != nullptr) kernel_pool().destroy(kernel);
   Driver* driver = Driver::get();
   if (driver == nullptr) return;
-  for (auto& [context, variables] : variables_) free_variables(*driver, variables);
+  for (auto& [context, variables] : variables_) free_variables(*driver, *context, variables);
   for (const auto& [device, bytes] : code_bytes_) code_memory().remove(driver->memory(), device, bytes);
 }
 
@@ -203,22 +202,19 @@ CUresult LoadedImage::variables_locked(Driver& driver, Context& context, Variabl
   for (size_t i = 0; i < image_.globals.size(); ++i) {
     const device::GlobalVariable& variable = image_.globals[i];
     if (variable.managed) {
-      void* host =
-          mmap(nullptr, variable.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (host == MAP_FAILED) {
-        free_variables(driver, made);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+      device::Allocation entry;
+      entry.bytes = variable.bytes;
+      entry.device = context.device;
+      entry.kind = device::AllocationKind::kManaged;
+      entry.context = &context;
+      entry.flags = CU_MEM_ATTACH_GLOBAL;
+      if (const CUresult status = map_host_memory(driver, &entry); status != CUDA_SUCCESS) {
+        free_variables(driver, context, made);
+        return status;
       }
-      made.managed.emplace_back(host, variable.bytes);
-      std::copy(variable.initial.begin(), variable.initial.end(), static_cast<uint8_t*>(host));
-      made.addresses[i] = reinterpret_cast<CUdeviceptr>(host);
-      device::Allocation allocation;
-      allocation.base = allocation.host_alias = made.addresses[i];
-      allocation.bytes = variable.bytes;
-      allocation.device = context.device;
-      allocation.kind = device::AllocationKind::kManaged;
-      allocation.context = &context;
-      memory.add_host(allocation);
+      made.addresses[i] = entry.base;
+      made.managed.push_back(entry.base);
+      std::copy(variable.initial.begin(), variable.initial.end(), reinterpret_cast<uint8_t*>(entry.base));
       continue;
     }
     made.addresses[i] += made.block;
@@ -229,13 +225,15 @@ CUresult LoadedImage::variables_locked(Driver& driver, Context& context, Variabl
   return CUDA_SUCCESS;
 }
 
-void LoadedImage::free_variables(Driver& driver, Variables& variables) {
-  device::Allocation freed;
-  if (variables.block != 0) driver.memory().free(variables.block, &freed);
-  for (const auto& [host, bytes] : variables.managed) {
-    driver.memory().remove_host(reinterpret_cast<device::Address>(host), &freed);
-    munmap(host, bytes);
-  }
+void LoadedImage::free_variables(Driver& driver, const Context& context, Variables& variables) {
+  // A context that ends may have freed what belongs to it, and somebody else have got the place.
+  device::Allocation found;
+  const auto ours = [&](CUdeviceptr address) {
+    return driver.memory().find(address, &found) && found.base == address && found.context == &context;
+  };
+  if (variables.block != 0 && ours(variables.block)) driver.memory().free(variables.block, &found);
+  for (const CUdeviceptr address : variables.managed)
+    if (ours(address)) free_host_memory(driver, address, device::AllocationKind::kManaged);
   variables = {};
 }
 
@@ -271,7 +269,7 @@ void LoadedImage::release_context(Driver& driver, const Context& context) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = variables_.find(&context);
   if (found == variables_.end()) return;
-  free_variables(driver, found->second);
+  free_variables(driver, context, found->second);
   variables_.erase(found);
 }
 

@@ -60,12 +60,12 @@ class LoadedImage {
   struct Variables {
     device::Address block = 0;           // 0: no plain variable
     std::vector<CUdeviceptr> addresses;  // by index in image_.globals
-    std::vector<std::pair<void*, size_t>> managed;
+    std::vector<CUdeviceptr> managed;    // first addresses
   };
   CUresult parse_locked(Driver& driver);
   CUresult kernel_at_locked(size_t index, Kernel** out);
   CUresult variables_locked(Driver& driver, Context& context, Variables** out);
-  void free_variables(Driver& driver, Variables& variables);
+  void free_variables(Driver& driver, const Context& context, Variables& variables);
 
   std::mutex mutex_;
   std::vector<uint8_t> owned_;

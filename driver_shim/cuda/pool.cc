@@ -234,13 +234,11 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
         return CUDA_SUCCESS;
       case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
         if (get<cuuint64_t>(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-        pool.memory.reset_reserved_high();
-        pool.host.reset_reserved_high();
+        pool.usage().reserved.reset_high();
         return CUDA_SUCCESS;
       case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
         if (get<cuuint64_t>(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-        pool.memory.reset_used_high();
-        pool.host.reset_used_high();
+        pool.usage().used.reset_high();
         return CUDA_SUCCESS;
       default:
         return CUDA_ERROR_INVALID_VALUE;
@@ -251,7 +249,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
   return with_pool(handle, value != nullptr, [&](Call& call, Pool& pool) {
     maya::cuda::release_unused_pool_memory(call.driver(), pool.memory.device());
-    const maya::device::MemoryPool::Statistics statistics = pool.statistics();
+    const maya::device::PoolUsage& usage = pool.usage();
     switch (attribute) {
       case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
         return put(value, pool.reuse_follow_event_dependencies.load());
@@ -262,13 +260,13 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
       case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
         return put(value, cuuint64_t{pool.release_threshold_bytes.load()});
       case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-        return put(value, cuuint64_t{statistics.reserved_bytes});
+        return put(value, cuuint64_t{usage.reserved.now()});
       case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-        return put(value, cuuint64_t{statistics.reserved_high_bytes});
+        return put(value, cuuint64_t{usage.reserved.high()});
       case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-        return put(value, cuuint64_t{statistics.used_bytes});
+        return put(value, cuuint64_t{usage.used.now()});
       case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-        return put(value, cuuint64_t{statistics.used_high_bytes});
+        return put(value, cuuint64_t{usage.used.high()});
       case CU_MEMPOOL_ATTR_ALLOCATION_TYPE:
         return put(value, pool.properties.type);
       case CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES:

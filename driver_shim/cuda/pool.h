@@ -42,7 +42,7 @@ struct Pool {
   bool owns(CUdeviceptr address) const {
     return (on_device() ? memory.owns(address) : host.owns(address)) || (imported() && share->holds(address));
   }
-  device::MemoryPool::Statistics statistics() const { return on_device() ? memory.statistics() : host.statistics(); }
+  device::PoolUsage& usage() { return on_device() ? memory.usage() : host.usage(); }
 
   const PoolProperties properties;
   const std::unique_ptr<PoolShare> share;

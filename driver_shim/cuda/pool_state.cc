@@ -132,7 +132,7 @@ void release_unused_pool_memory(Driver& driver, int device) {
   PoolRegistry::get().pools().for_each([&](Pool* pool) {
     if (pool->memory.device() != device || pool->freed_until_ns.load(std::memory_order_relaxed) > now_ns) return;
     const uint64_t threshold = pool->release_threshold_bytes.load(std::memory_order_relaxed);
-    if (pool->memory.statistics().reserved_bytes > threshold) trim(*pool, threshold);
+    if (pool->memory.usage().reserved.now() > threshold) trim(*pool, threshold);
   });
 }
 

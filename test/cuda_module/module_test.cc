@@ -108,10 +108,15 @@ TEST_CASE("variables have addresses, sizes and initial values", "[module]") {
   CHECK(value == 0x04030201);
   REQUIRE(cuModuleGetGlobal_v2(&address, nullptr, module, "both") == CUDA_SUCCESS);
   CHECK(*reinterpret_cast<int32_t*>(address) == 9);  // managed: the host reads it in place
+  const CUdeviceptr managed = address;
+  unsigned int is_managed = 0;
+  CHECK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed) == CUDA_SUCCESS);
+  CHECK(is_managed == 1);
   CHECK(cuModuleGetGlobal_v2(&address, nullptr, module, "first") == CUDA_ERROR_NOT_FOUND);
   CHECK(cuModuleGetGlobal_v2(nullptr, nullptr, module, "table") == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuModuleGetGlobal_v2(&address, nullptr, module, nullptr) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+  CHECK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed) == CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_CASE("code takes device memory at first use, and gives it back", "[module]") {

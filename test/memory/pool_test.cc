@@ -29,8 +29,8 @@ TEST_CASE("a pool takes 32 MiB chunks and carves allocations out of them") {
   const Made second = take(pool, 1000);
   CHECK(second.grown.bytes == 0);
   CHECK(memory->use(0).free_bytes == kGiB - 32 * kMiB);
-  CHECK(pool.statistics().used_bytes == 2048);
-  CHECK(pool.statistics().reserved_bytes == 32 * kMiB);
+  CHECK(pool.usage().used.now() == 2048);
+  CHECK(pool.usage().reserved.now() == 32 * kMiB);
   REQUIRE(memory->fill(first.allocation.base, 1, 1, 1000) == MemoryStatus::kOk);
   CHECK(memory->fill(first.allocation.base, 1, 1, 1001) == MemoryStatus::kInvalidValue);
   Allocation freed;
@@ -57,9 +57,9 @@ TEST_CASE("trimming gives unused chunks back") {
   REQUIRE(released.size() == 1);
   CHECK(released[0].charged_bytes == 32 * kMiB);
   CHECK(memory->use(0).free_bytes == kGiB - 32 * kMiB);
-  CHECK(pool.statistics().reserved_high_bytes == 64 * kMiB);
-  pool.reset_reserved_high();
-  CHECK(pool.statistics().reserved_high_bytes == 32 * kMiB);
+  CHECK(pool.usage().reserved.high() == 64 * kMiB);
+  pool.usage().reserved.reset_high();
+  CHECK(pool.usage().reserved.high() == 32 * kMiB);
   CHECK(memory->free_chunk(a.grown.base, &freed) == MemoryStatus::kInUse);
 }
 

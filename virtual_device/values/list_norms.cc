@@ -14,6 +14,7 @@
 
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/number.h"
+#include "virtual_device/values/tensor_list_layout.h"
 
 namespace maya::device {
 
@@ -21,17 +22,7 @@ namespace {
 
 enum class Kind : uint8_t { kNone, kSum, kSquares, kLargest, kMaximum };
 
-// Offsets in the metadata, which tensor_lists.cc describes, and what fits.
-struct Layout {
-  uint32_t tensors, blocks, block_index_bytes, results;
-  constexpr uint32_t sizes() const { return 8 * tensors; }
-  constexpr uint32_t block_to_tensor() const { return 16 * tensors; }
-  constexpr uint32_t block_to_chunk() const { return block_to_tensor() + block_index_bytes * blocks; }
-  constexpr uint32_t start() const { return block_to_chunk() + 4 * blocks; }
-  constexpr uint32_t bytes() const { return (start() + 4 + 7) / 8 * 8; }
-};
-constexpr Layout kLayout = {770, 2240, 2, 3200};
-constexpr Layout kCuda12 = {110, 320, 1, 400};
+constexpr uint32_t kMostResults = 3200, kMostResultsCuda12 = 400;  // of one clean-up
 
 double combine(Kind kind, double sum, double next, bool is_first) {
   if (kind == Kind::kSum || kind == Kind::kSquares) return sum + next;
@@ -41,20 +32,18 @@ double combine(Kind kind, double sum, double next, bool is_first) {
 
 class PartsEffect : public Effect {
  public:
-  PartsEffect(const Layout& layout, Kind kind, ElementType type, ElementType part)
+  PartsEffect(const TensorListLayout& layout, Kind kind, ElementType type, ElementType part)
       : layout_(layout), kind_(kind), type_(type), part_(part) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const auto parts = argument<Address>(launch, 2);
     if (!memory.in_device_range(parts) || !memory.maybe_known(parts)) return;
     const uint32_t blocks = std::clamp<uint32_t>(launch.grid[0], 1, layout_.blocks);
-    const auto start = static_cast<uint32_t>(std::max(argument<int32_t>(launch, 0, layout_.start()), 0));
+    const auto start = static_cast<uint32_t>(std::max(layout_.start_of(launch), 0));
     const uint64_t width = element_bytes(part_);
     for (uint32_t b = 0; b < blocks; ++b) {
-      const uint32_t place = layout_.block_to_tensor() + layout_.block_index_bytes * b;
-      const uint32_t tensor =
-          layout_.block_index_bytes == 1 ? argument<uint8_t>(launch, 0, place) : argument<uint16_t>(launch, 0, place);
-      const auto chunk = argument<int32_t>(launch, 0, layout_.block_to_chunk() + 4 * b);
+      const uint32_t tensor = layout_.tensor_of(launch, b);
+      const int32_t chunk = layout_.chunk_of(launch, b);
       Number base;
       if (tensor >= layout_.tensors || chunk < 0 || !first_part(launch, memory, start + tensor, &base) ||
           base.integer < 0) {
@@ -77,8 +66,8 @@ class PartsEffect : public Effect {
   }
 
   bool compute(const Launch& launch, Memory& memory, uint32_t tensor, Address part) const {
-    const auto address = argument<Address>(launch, 0, 8 * tensor);
-    const auto count = argument<uint64_t>(launch, 0, layout_.sizes() + 8 * tensor);
+    const Address address = layout_.address_of(launch, 0, tensor);
+    const auto count = static_cast<uint64_t>(layout_.elements_of(launch, tensor));
     const uint64_t element = element_bytes(type_);
     std::vector<uint8_t> bytes;
     // A tensor that is small enough is one block's.
@@ -101,18 +90,18 @@ class PartsEffect : public Effect {
     return true;
   }
 
-  const Layout& layout_;
+  const TensorListLayout layout_;
   Kind kind_;
   ElementType type_, part_;
 };
 
 class CombinePartsEffect : public Effect {
  public:
-  CombinePartsEffect(const Layout& layout, Kind kind, ElementType part, ElementType result)
-      : layout_(layout), kind_(kind), part_(part), result_(result) {}
+  CombinePartsEffect(uint32_t most_results, Kind kind, ElementType part, ElementType result)
+      : most_results_(most_results), kind_(kind), part_(part), result_(result) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
-    const uint32_t tensors = std::min(launch.grid[0], layout_.results);
+    const uint32_t tensors = std::min(launch.grid[0], most_results_);
     for (uint32_t t = 0; t < tensors; ++t) {
       const auto result = argument<Address>(launch, 1, 8 * t);
       if (!memory.in_device_range(result)) continue;
@@ -158,7 +147,7 @@ class CombinePartsEffect : public Effect {
     return true;
   }
 
-  const Layout& layout_;
+  const uint32_t most_results_;
   Kind kind_;
   ElementType part_, result_;
 };
@@ -192,12 +181,16 @@ std::unique_ptr<Effect> make_list_norm_effect(const KernelInfo& kernel, const Ke
     return true;
   };
   std::unique_ptr<Effect> made;
-  const bool cuda_12 = sizes_are({kCuda12.bytes(), 1, 8, 4}) || sizes_are({8, 8 * kCuda12.results, 4});
-  const Layout& layout = cuda_12 ? kCuda12 : kLayout;
+  const bool applies = name.function == "at::native::(anonymous namespace)::multi_tensor_apply_kernel" &&
+                       arguments.size() == 4 && arguments[0].ends_with("::TensorListMetadata<1>") &&
+                       !kernel.parameters.empty();
+  const auto layout =
+      applies ? tensor_list_layout(arguments[0], kernel.parameters[0].size) : std::optional<TensorListLayout>();
+  const bool cuda_12 = layout ? layout->cuda_12 : sizes_are({8, 8 * kMostResultsCuda12, 4});
+  const uint32_t most_results = cuda_12 ? kMostResultsCuda12 : kMostResults;
   const char first_kind = cuda_12 ? '0' : '1';
-  const bool cleans_up = cuda_12 ? kernel.parameters.size() == 3 : sizes_are({8, 8 * kLayout.results, 8, 4});
-  if (name.function == "at::native::(anonymous namespace)::multi_tensor_apply_kernel" && arguments.size() == 4 &&
-      arguments[0].ends_with("::TensorListMetadata<1>") && (cuda_12 || sizes_are({kLayout.bytes(), 1, 8, 8}))) {
+  const bool cleans_up = cuda_12 ? kernel.parameters.size() == 3 : sizes_are({8, 8 * kMostResults, 8, 4});
+  if (layout && sizes_are({kernel.parameters[0].size, 1, 8, cuda_12 ? 4u : 8u})) {
     const std::string_view functor = arguments[1];
     const auto types = template_arguments(functor);
     const ElementType part = pointed_to(arguments[2]);
@@ -205,15 +198,15 @@ std::unique_ptr<Effect> make_list_norm_effect(const KernelInfo& kernel, const Ke
     Kind kind = Kind::kNone;
     if (functor.starts_with("at::native::LpNormFunctor<") && types.size() > 1) kind = kind_of(types[1], first_kind);
     if (functor.starts_with("at::native::LpMaxFunctor<")) kind = Kind::kMaximum;
-    if (kind != Kind::kNone) made = std::make_unique<PartsEffect>(layout, kind, element_type(types[0]), part);
+    if (kind != Kind::kNone) made = std::make_unique<PartsEffect>(*layout, kind, element_type(types[0]), part);
   } else if (name.function == "at::native::lpnorm_cleanup" && arguments.size() == (cuda_12 ? 4 : 5) && cleans_up) {
     const ElementType result = element_type(arguments[2]), part = element_type(arguments.back());
     const Kind kind = kind_of(arguments[1], first_kind);
     if (kind != Kind::kNone && (cuda_12 || arguments[3] == "true") && is_real(result) && is_real(part))
-      made = std::make_unique<CombinePartsEffect>(layout, kind, part, result);
+      made = std::make_unique<CombinePartsEffect>(most_results, kind, part, result);
   } else if (name.function == "at::native::lpmax_cleanup" && arguments.size() == 1 && cleans_up) {
     const ElementType type = element_type(arguments[0]);
-    if (is_real(type)) made = std::make_unique<CombinePartsEffect>(layout, Kind::kMaximum, type, type);
+    if (is_real(type)) made = std::make_unique<CombinePartsEffect>(most_results, Kind::kMaximum, type, type);
   }
   if (made != nullptr) make_pointer_effect(kernel, name, scalars);
   return made;

@@ -1,94 +1,55 @@
-// PyTorch's foreach and fused optimizer kernels (public header
-// ATen/native/cuda/MultiTensorApply.cuh): multi_tensor_apply_kernel<Metadata,
-// F, args...>(Metadata, F, args...), Metadata being
-//
-//   TensorListMetadata<n>                void* addresses[n][T]; i64
-//   elements[T]; u16 block_to_tensor[2240];
-//                                        i32 block_to_chunk[2240]; i32 start
-//   FusedOptimizerTensorListMetadata<n>  the same with void* state_steps[S]
-//   behind elements TensorListScalarListMetadata<V, n>   the same as the first
-//   with V scalars[S] behind elements and S for T, without start
-//
-// T and S, the numbers of tensors that fit, follow from n. Wheels built with
-// CUDA 12 pass at most 4 KiB: their blocks are 320, and u8 block_to_tensor.
-// Blocks go through the
-// tensors in order, so the last block's tensor is the last one. A block takes
-// 65,536 elements; a tensor that is small enough to be computed is one block's.
+// PyTorch's foreach and fused optimizer kernels: multi_tensor_apply_kernel<Metadata, F, args...>(Metadata, F, args...).
+// Blocks go through the tensors in order, so the last block's tensor is the last one. A block takes 65,536 elements; a
+// tensor that is small enough to be computed is one block's.
 #include <algorithm>
 
 #include "virtual_device/values/effect.h"
+#include "virtual_device/values/tensor_list_layout.h"
 #include "virtual_device/values/tensor_list_operation.h"
 
 namespace maya::device {
 
 namespace {
 
-constexpr uint32_t kMaximumLists = 5;
 constexpr uint32_t kUnknownElement_bytes = 8;
 
-// By the number of lists.
-struct Capacity {
-  uint32_t tensors[kMaximumLists];
-  uint32_t with_scalars[kMaximumLists];
-  uint32_t with_wide_scalars[2];
-  uint32_t blocks;
-  uint32_t block_index_bytes;  // of an element of block_to_tensor
-};
-constexpr Capacity kCapacities[] = {
-    {{770, 448, 336, 252, 210}, {672, 448, 336, 252, 210}, {504, 420}, 2240, 2},
-    {{110, 64, 48, 36, 30}, {96, 64, 48, 36, 30}, {72, 60}, 320, 1},
-};
-
-uint32_t align8(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
-
-struct Layout {
-  uint32_t lists = 0;
-  uint32_t tensors = 0, blocks = 0;                     // capacity
-  uint32_t block_to_tensor = 0, block_index_bytes = 0;  // offset, and bytes of an element
-  uint32_t scalars = 0;                                 // offset of scalars[T], 0: none
-  uint32_t written = 0;                                 // lists that are written, one bit each
+// What of the lists is written.
+struct Written {
+  uint32_t lists = 0;  // one bit each
   uint32_t element_bytes = kUnknownElement_bytes;
 };
 
 // One tensor of every list.
 struct Row {
-  Address addresses[kMaximumLists];
+  Address addresses[kMaximumTensorLists];
   uint64_t elements;
 };
 
 class TensorListEffect : public Effect {
  public:
-  TensorListEffect(const Layout& layout, std::optional<TensorListOperation> operation)
-      : layout_(layout), operation_(operation) {}
+  TensorListEffect(const TensorListLayout& layout, const Written& written, std::optional<TensorListOperation> operation)
+      : layout_(layout), written_(written), operation_(operation) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const uint32_t last_block = std::clamp(launch.grid[0], 1u, layout_.blocks) - 1;
-    const uint32_t place = layout_.block_to_tensor + layout_.block_index_bytes * last_block;
-    const uint32_t last =
-        layout_.block_index_bytes == 1 ? argument<uint8_t>(launch, 0, place) : argument<uint16_t>(launch, 0, place);
-    const uint32_t tensors = std::min(last + 1, layout_.tensors);
-    const uint8_t* metadata = argument_bytes(launch, 0);
-    const uint8_t* sizes = metadata + 8 * layout_.lists * layout_.tensors;
+    const uint32_t tensors = std::min(layout_.tensor_of(launch, last_block) + 1, layout_.tensors);
     for (uint32_t i = 0; i < tensors; ++i) {
       Row row;
-      for (uint32_t list = 0; list < layout_.lists; ++list)
-        std::memcpy(&row.addresses[list], metadata + 8 * (list * layout_.tensors + i), sizeof(Address));
-      int64_t elements;
-      std::memcpy(&elements, sizes + 8 * i, sizeof(elements));
-      row.elements = static_cast<uint64_t>(std::max<int64_t>(elements, 0));
+      for (uint32_t list = 0; list < layout_.lists; ++list) row.addresses[list] = layout_.address_of(launch, list, i);
+      row.elements = static_cast<uint64_t>(std::max<int64_t>(layout_.elements_of(launch, i), 0));
       if (operation_ && may_compute(row, memory) && compute(launch, memory, row, i)) {
         count_computed();
         continue;
       }
       for (uint32_t list = 0; list < layout_.lists; ++list)
-        if ((layout_.written >> list & 1) != 0)
-          forget(memory, row.addresses[list], row.elements * layout_.element_bytes);
+        if ((written_.lists >> list & 1) != 0)
+          forget(memory, row.addresses[list], row.elements * written_.element_bytes);
     }
   }
 
  private:
   bool may_compute(const Row& row, const Memory& memory) const {
-    if (row.elements == 0 || row.elements > kMaximumComputed_bytes / layout_.element_bytes) return false;
+    if (row.elements == 0 || row.elements > kMaximumComputed_bytes / written_.element_bytes) return false;
     for (uint32_t list = 0; list < operation_->inputs; ++list)
       if (!memory.in_device_range(row.addresses[list]) || !memory.maybe_known(row.addresses[list])) return false;
     return memory.in_device_range(row.addresses[operation_->result]);
@@ -162,7 +123,7 @@ class TensorListEffect : public Effect {
                           ? Number::of(operands[1].real * fixed.real)
                           : Number::of(static_cast<int64_t>(static_cast<uint64_t>(operands[1].integer) *
                                                             static_cast<uint64_t>(fixed.integer)));
-      if (!apply_functor(functor, object, operands, &result)) return false;
+      if (!apply_functor(functor, object, operands, &result) || !converts_to(result, functor.result_type)) return false;
       store_number(result, functor.result_type, results->data() + k * out);
     }
     return true;
@@ -191,49 +152,14 @@ class TensorListEffect : public Effect {
     return memory.in_device_range(found) && write_result(memory, found, &one, sizeof(one)) == MemoryStatus::kOk;
   }
 
-  Layout layout_;
+  TensorListLayout layout_;
+  Written written_;
   std::optional<TensorListOperation> operation_;
 };
 
 // "Name<..., 3>" -> 3; 0 when it is no small number.
 uint32_t small_number(std::string_view text) {
   return text.size() == 1 && text[0] >= '0' && text[0] <= '9' ? static_cast<uint32_t>(text[0] - '0') : 0;
-}
-
-bool parse_metadata(std::string_view type, uint32_t size, const Capacity& capacity, Layout* layout) {
-  const std::string_view base = template_base(type);
-  const auto arguments = template_arguments(type);
-  if (arguments.empty()) return false;
-  layout->lists = small_number(arguments.back());
-  if (layout->lists == 0 || layout->lists > kMaximumLists) return false;
-  const uint32_t columns = layout->lists + 1, with_scalars = capacity.with_scalars[layout->lists - 1];
-  layout->tensors = capacity.tensors[layout->lists - 1];
-  layout->blocks = capacity.blocks;
-  layout->block_index_bytes = capacity.block_index_bytes;
-  uint32_t more = 0, tail = (layout->block_index_bytes + 4) * layout->blocks + 4;
-  if (base.ends_with("FusedOptimizerTensorListMetadata")) {
-    more = 8 * with_scalars;
-  } else if (base.ends_with("TensorListScalarListMetadata")) {
-    const uint32_t scalar_bytes = element_bytes(element_type(arguments[0]));
-    if (scalar_bytes == 0) return false;
-    const bool wide = scalar_bytes == 16 && layout->lists <= 2;
-    layout->tensors = wide ? capacity.with_wide_scalars[layout->lists - 1] : with_scalars;
-    layout->scalars = 8 * columns * layout->tensors;
-    more = scalar_bytes * layout->tensors;
-    tail -= 4;
-  } else if (!base.ends_with("TensorListMetadata")) {
-    return false;
-  }
-  layout->block_to_tensor = 8 * columns * layout->tensors + more;
-  return align8(layout->block_to_tensor + tail) == size || layout->block_to_tensor + tail == size;
-}
-
-// By the first capacity that gives this size.
-bool find_layout(std::string_view type, uint32_t size, Layout* layout) {
-  return std::any_of(std::begin(kCapacities), std::end(kCapacities), [&](const Capacity& capacity) {
-    *layout = {};
-    return parse_metadata(type, size, capacity, layout);
-  });
 }
 
 }  // namespace
@@ -244,9 +170,9 @@ std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const 
       name.function != "at::native::multi_tensor_apply_kernel")
     return nullptr;
   if (name.template_arguments.size() < 2 || kernel.parameters.empty()) return nullptr;
-  Layout layout;
-  if (!find_layout(name.template_arguments[0], kernel.parameters[0].size, &layout)) return nullptr;
-  layout.written = (1u << layout.lists) - 1;
+  const auto layout = tensor_list_layout(name.template_arguments[0], kernel.parameters[0].size);
+  if (!layout) return nullptr;
+  Written written{(1u << layout->lists) - 1, kUnknownElement_bytes};
   const std::string_view function = name.template_arguments[1];
   const auto arguments = template_arguments(function);
   const std::string_view base = template_base(function);
@@ -254,19 +180,19 @@ std::unique_ptr<Effect> make_tensor_list_effect(const KernelInfo& kernel, const 
   if (base.find("LpNorm") != std::string_view::npos || base.find("LpMax") != std::string_view::npos) return nullptr;
   // Functors over lists end in depth, inputs, index of the list with results.
   if (!arguments.empty()) {
-    if (const uint32_t bytes = element_bytes(element_type(arguments[0]))) layout.element_bytes = bytes;
+    if (const uint32_t bytes = element_bytes(element_type(arguments[0]))) written.element_bytes = bytes;
   }
   const bool has_result_index =
       base.ends_with("Functor") && arguments.size() >= 4 && base.find("Fused") == std::string_view::npos;
-  if (has_result_index && arguments.back().size() == 1) layout.written = 1u << small_number(arguments.back());
-  auto operation = parse_tensor_list_operation(kernel, name, layout.lists);
+  if (has_result_index && arguments.back().size() == 1) written.lists = 1u << small_number(arguments.back());
+  auto operation = parse_tensor_list_operation(kernel, name, layout->lists);
   if (operation) {
     const bool scalars_match =
         operation->constant != TensorListOperation::Constant::kPerTensor ||
         element_type(template_arguments(name.template_arguments[0])[0]) == operation->functor.compute_type;
     if (!scalars_match) operation.reset();
   }
-  return std::make_unique<TensorListEffect>(layout, operation);
+  return std::make_unique<TensorListEffect>(*layout, written, operation);
 }
 
 }  // namespace maya::device
