@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python environment that cuda_python.py runs in: test/conformance/cuda_python_environment.sh COPY FOLDER
+# The Python environment that suite.py needs for cuda-bindings and cuda-core: test/conformance/cuda_python_environment.sh COPY FOLDER
 # COPY: a copy of cuda-python's repository. FOLDER: gets the environment in FOLDER/venv (about 2 GB, and an hour of one core).
 # cuda-bindings is built from the copy, because its wheel has NVIDIA's runtime linked into it, which works only with NVIDIA's driver: here
 # the runtime is linked as a library of its own. Everything else comes from the package registry.

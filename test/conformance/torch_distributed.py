@@ -1,17 +1,15 @@
 """PyTorch's own tests of torch.distributed with NCCL (torch.testing._internal.distributed.distributed_test, in the wheel), 2 living ranks.
 
-    maya-run --devices 2 --no-trace -- python torch_distributed.py [-k TEXT] [-v]
-
-Prints unittest's own report. Each test starts its two processes anew.
+Run by suite.py as pytorch-distributed. Each test starts its two processes anew. The tests expect ProcessGroupNCCL (events named "nccl:all_reduce",
+tensors on any device), which PyTorch 2.15 makes with TORCH_DIST_USE_NCCL2=0 only; set it to 1 to run them on the backend that is the default there.
 """
 import os
-import sys
 import tempfile
-import unittest
 
 os.environ.setdefault("BACKEND", "nccl")
 os.environ.setdefault("WORLD_SIZE", "2")
 os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp(prefix="maya-distributed-"))
+os.environ.setdefault("TORCH_DIST_USE_NCCL2", "0")
 
 from torch.testing._internal.distributed import distributed_test  # noqa: E402
 
@@ -20,8 +18,3 @@ class TestNccl(distributed_test.TestDistBackend, distributed_test.DistributedTes
     def setUp(self):
         super().setUp()
         self._spawn_processes()
-
-
-if __name__ == "__main__":
-    sys.argv[0] = "torch_distributed"
-    unittest.main()
