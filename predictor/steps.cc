@@ -83,6 +83,28 @@ std::vector<uint32_t> main_stream_work(const trace::LoadedTrace& trace, const Co
   return work;
 }
 
+// Serving engines make tokens instead of training: a kernel that takes in what was sampled ends every step of
+// generation (vLLM's runner counts the tokens of its requests with it), and none that only warms up, captures graphs or
+// measures memory, which can be most of a run.
+bool ends_generation(const OperationCost& cost) { return cost.name.find("_post_update_kernel") != std::string::npos; }
+
+// Steps of generation: each ends with such a kernel. Empty for programs that train, and for fewer than three.
+std::vector<Marked> generation_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
+  constexpr size_t kFewest = 3;
+  std::vector<Marked> marks;
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i < trace.events.size(); ++i) {
+    if (costs.of_event[i] == kNone) continue;
+    const OperationCost& cost = costs.costs[costs.of_event[i]];
+    if (cost.work.family == Family::kOptimizer) return {};
+    if (!ends_generation(cost)) continue;
+    marks.push_back({begin, i + 1});
+    begin = i + 1;
+  }
+  if (marks.size() < kFewest) marks.clear();
+  return marks;
+}
+
 // "ProfilerStep#12" -> "profilerstep#", when the text is the name of a training step; empty otherwise.
 std::string step_name(std::string_view text) {
   std::string name;
@@ -172,7 +194,8 @@ uint32_t count_warm_up(const std::vector<Step>& steps) {
   return static_cast<uint32_t>(std::clamp<size_t>(leading, 1, most));
 }
 
-Steps from_marks(const std::vector<Marked>& marks, const CostTable& costs, const std::vector<uint32_t>& work) {
+Steps from_marks(const std::vector<Marked>& marks, FoundBy found_by, const CostTable& costs,
+                 const std::vector<uint32_t>& work) {
   Steps steps;
   for (size_t i = 0; i < marks.size(); ++i) {
     // What the program does between two marked steps belongs to the step before: it takes time as well.
@@ -182,7 +205,7 @@ Steps from_marks(const std::vector<Marked>& marks, const CostTable& costs, const
     add_step(costs, work, static_cast<size_t>(from - work.begin()), static_cast<size_t>(to - work.begin()),
              marks[i].begin, end, &steps);
   }
-  steps.found_by = FoundBy::kNvtx;
+  steps.found_by = found_by;
   return steps;
 }
 
@@ -264,11 +287,15 @@ const char* found_by_name(FoundBy found_by) {
 
 Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
   std::vector<Marked> marks = marked_steps(trace);
-  if (marks.size() < 2) marks.clear();  // one marked step tells nothing about others
+  FoundBy found_by = FoundBy::kNvtx;
+  if (marks.size() < 2) {  // one marked step tells nothing about others
+    marks = generation_steps(trace, costs);
+    found_by = FoundBy::kRepetition;
+  }
   const std::vector<uint32_t> work = main_stream_work(trace, costs, marks);
   if (work.empty()) return {};
   Steps steps;
-  if (!marks.empty()) steps = from_marks(marks, costs, work);
+  if (!marks.empty()) steps = from_marks(marks, found_by, costs, work);
   if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work, repetition_of_whole(costs, work));
   if (steps.steps.size() < 2)
     steps = from_repetition(trace, costs, work, closing_repetition(tokens_of(costs, work, true)));

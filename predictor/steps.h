@@ -1,5 +1,5 @@
 // Finds the training steps of a trace: by NVTX ranges that the program marks its steps with, else by the repetition of
-// the operation sequence on the stream that carries most work.
+// the operation sequence on the stream that carries most work. A serving engine's steps are those that make tokens.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Bytes and written ranges of described matrices; descriptors of dense matrices and of vectors.
 #include "driver_shim/cusparse/descriptors.h"
 
+#include <algorithm>
 #include <new>
 
 #include "driver_shim/common/api.h"
@@ -14,9 +15,10 @@ namespace maya::cusparse {
 uint64_t element_bytes(cudaDataType type) { return cublas::storage_bytes(type, 1); }
 
 bool addressable(int64_t a, int64_t b, cudaDataType type) {
-  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(element_bytes(type)) <=
-             shim::kMostBytes &&
-         static_cast<double>(a) <= shim::kMostBytes && static_cast<double>(b) <= shim::kMostBytes;
+  // Of a value that is no type too: its caller refuses it, in whatever order it asks.
+  const double element = std::max(1.0, static_cast<double>(element_bytes(type)));
+  const double first = static_cast<double>(a), second = static_cast<double>(b);
+  return std::max({first * second * element, first, second}) <= shim::kMostBytes;
 }
 
 namespace {

@@ -27,6 +27,7 @@ int cusparseCreateCsr(void**, int64_t, int64_t, int64_t, void*, void*, void*, in
 int cusparseCreateCoo(void**, int64_t, int64_t, int64_t, void*, void*, void*, int, int, int);
 int cusparseCreateBsr(void**, int64_t, int64_t, int64_t, int64_t, int64_t, void*, void*, void*, int, int, int, int,
                       int);
+int cusparseCreateBlockedEll(void**, int64_t, int64_t, int64_t, int64_t, void*, void*, int, int, int);
 int cusparseCsrGet(void*, int64_t*, int64_t*, int64_t*, void**, void**, void**, int*, int*, int*, int*);
 int cusparseCooGet(void*, int64_t*, int64_t*, int64_t*, void**, void**, void**, int*, int*, int*);
 int cusparseCsrSetPointers(void*, void*, void*, void*);
@@ -195,6 +196,12 @@ TEST_CASE("cuSPARSE: descriptors that no memory could hold are refused") {
   CHECK(cusparseCreateBsr(&made, large, 1, 1, 1 << 20, 1 << 20, memory, memory, memory, kIndex32, kIndex32, 0, kReal32,
                           kByRows) == kInvalidValue);
   CHECK(cusparseCreateBsr(&made, 1, 1, large, 1 << 20, 1 << 20, memory, memory, memory, kIndex32, kIndex32, 0, kReal32,
+                          kByRows) == kInvalidValue);
+  // Sizes are not multiplied before a type that is none is refused (the sanitizer builds would stop here).
+  constexpr int kNoType = 99;
+  CHECK(cusparseCreateBlockedEll(&made, large, most, 16, most / 2, memory, memory, kIndex32, 0, kNoType) ==
+        kInvalidValue);
+  CHECK(cusparseCreateBsr(&made, most, most, most, 16, 16, memory, memory, memory, kIndex32, kIndex32, 0, kNoType,
                           kByRows) == kInvalidValue);
   // Many rows and columns with few elements are what sparse matrices are for.
   REQUIRE(cusparseCreateCsr(&made, large, large, 5, memory, memory, memory, kIndex64, kIndex64, 0, kReal32) == 0);

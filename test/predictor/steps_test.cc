@@ -128,6 +128,64 @@ TEST_CASE("one marked step decides nothing: the stream with most work shows the 
   CHECK(steps.steps.size() == 6);
 }
 
+// As vLLM with CUDA graphs: sizes are tried out and captured on one stream, layer after layer, far more often than
+// tokens are made.
+TEST_CASE("a serving engine's steps are those that make tokens, however much it warms up") {
+  constexpr int kTokens = 16, kLayers = 4;
+  TraceBuilder builder;
+  builder.describe_stream(7, 1);
+  for (int size = 0; size < 50; ++size)
+    for (int layer = 0; layer < kLayers; ++layer)
+      for (const char* name : {"norm", "product", "attention"}) builder.after(1000).launch(name, 100);
+  builder.stream = 7;
+  for (int token = 0; token < kTokens; ++token) {
+    builder.after(10).copy(proto::Copy::HOST_TO_DEVICE, 4096, false, true);
+    builder.after(1000).launch(token == 0 ? "prepare_prompt" : "prepare", 1);
+    for (int layer = 0; layer < kLayers; ++layer)
+      for (const char* name : {"norm", "product", "attention"}) builder.after(1000).launch(name, 100);
+    builder.after(1000).launch("_post_update_kernel", 1);
+  }
+  for (int i = 0; i < 5; ++i) builder.after(1000).launch("shut_down", 1);
+  trace::LoadedTrace trace;
+  const Steps steps = steps_of(builder, &trace);
+  CHECK(steps.found_by == FoundBy::kRepetition);
+  REQUIRE(steps.steps.size() == kTokens);
+  CHECK(steps.warm_up == 1);  // the prompts
+  for (size_t i = 1; i < steps.steps.size(); ++i) {
+    CHECK(steps.steps[i].end - steps.steps[i].begin == 1 + 1 + 3 * kLayers + 1);
+    CHECK(steps.steps[i].signature == steps.steps.back().signature);
+    CHECK(steps.steps[i].last_work == steps.steps[i].end - 1);
+  }
+  CHECK(steps.steps.back().end == trace.events.size() - 5);
+}
+
+TEST_CASE("one or two tokens show no steps of generation") {
+  for (const int tokens : {1, 2}) {
+    TraceBuilder builder;
+    for (int layer = 0; layer < 12; ++layer)
+      for (const char* name : {"norm", "product", "attention"}) builder.after(1000).launch(name, 100);
+    for (int token = 0; token < tokens; ++token) builder.after(1000).launch("_post_update_kernel", 1);
+    CHECK(steps_of(builder).steps.size() == 12);
+  }
+}
+
+// Reinforcement learning: a program makes tokens and trains on them.
+TEST_CASE("a program that makes tokens and trains has training steps") {
+  TraceBuilder builder;
+  for (int token = 0; token < 5; ++token) {
+    builder.after(1000).launch("attention", 100);
+    builder.after(1000).launch("_post_update_kernel", 1);
+  }
+  const std::string optimizer = "void kOptimizer32bit2State<float, 0>(float*, float*)";
+  for (int step = 0; step < 6; ++step) {
+    for (int i = 0; i < 20; ++i) builder.after(1000).launch("kernel_" + std::to_string(i), 100);
+    builder.after(1000).launch(optimizer, 100);
+  }
+  const Steps steps = steps_of(builder);
+  CHECK(steps.found_by == FoundBy::kRepetition);
+  CHECK(steps.steps.size() == 6);
+}
+
 TEST_CASE("ranges that are no steps are not taken for them") {
   TraceBuilder builder;
   for (int step = 0; step < 4; ++step)
