@@ -41,7 +41,7 @@ PEAKS = {"a100": {"bf16": 312e12, "tf32": 156e12, "fp32": 19.5e12},
 def traced_on(row):
     # Convolutions are chosen by free memory too, and unlimited memory still looks as large as the device's own: what fills an H200 runs on one.
     convolutions = row.program == "vision.py" and row.device == "h200-sxm"
-    return row.device if convolutions else TRACED_ON.get(row.device, row.device)
+    return row.device if convolutions or not row.memory else TRACED_ON.get(row.device, row.device)
 
 
 def peaks():
@@ -69,7 +69,8 @@ class Traces:
     def folder_of(self, row):
         device = traced_on(row)
         what = [row.program, row.arguments, row.environment, device]
-        what = json.dumps(what + [row.ranks, os.path.basename(row.cluster), row.expandable] if row.ranks > 1 else what)
+        what += [row.ranks, os.path.basename(row.cluster), row.expandable] if row.ranks > 1 else []
+        what = json.dumps(what if row.memory else [*what, "own memory"])
         label = re.sub(r"[^\w.]+", "-", f"{row.program[:-3]} {' '.join(row.arguments)}")[:60].strip("-")
         return os.path.join(self.folder, f"{device}-{label}-{hashlib.sha256(what.encode()).hexdigest()[:8]}")
 

@@ -40,7 +40,7 @@ def foundry(row, r):
     # llm-foundry counts attention without the causal half saved; here it is, as everywhere else in these tables.
     r.flops = 6 * float(row["params"]) * tokens + 6 * layers * hidden * seq * tokens
     r.peak = "bf16"
-    r.cluster = {"h100-sxm": "dgx-h100", "a100-sxm-80": "dgx-a100", "a100-sxm-40": "oci-a100"}[r.device]
+    r.cluster, r.memory = {"h100-sxm": "dgx-h100", "a100-sxm-80": "dgx-a100", "a100-sxm-40": "oci-a100"}[r.device], ""
     r.kernel_scales = [f"attention={TRITON_ATTENTION[64 if hidden <= 1024 else 128]}"]
     r.remark = "the model, Composer's training step and its FSDP settings written again, CUTLASS's attention in place of the first FlashAttention " \
                "in Triton, no data loader"
@@ -53,7 +53,7 @@ def fms(row, r):
     rows.fms(row, r)
     # Sharded units are of one type, so nothing is kept in fp32 beside 4-bit layers (published peaks with and without are the same, too).
     r.arguments = [a for a in r.arguments if a != "--kbit"] + ["--fsdp"]
-    r.cluster = os.path.join(HERE, "fms.cluster")
+    r.cluster, r.memory = os.path.join(HERE, "fms.cluster"), ""
 
 
 def neusight(row, r):
