@@ -18,19 +18,8 @@ inline constexpr uint64_t kGroupedCall_ns =
     1'000;  // NCCL call inside a group, which only notes it: no public figure; as a stream operation
 inline constexpr uint64_t kSynchronize_ns =
     3'000;  // cudaStreamSynchronize of an idle stream, A100, least of the traces; the way back after a wait
-
-// cudaMalloc, A100, 24 calls: 37 us (10th percentile) to 5,458 us (median). The first is what a call takes; their
-// geometric mean, 450 us, is taken to be that of 20 MiB, the size that PyTorch asks for most. So memory costs by its
-// size, 20 ms a GB: published steps that work against the limit of the device agree
-// (bench/results/accuracy-multi-gpu.md).
-inline constexpr uint64_t kAllocate_ns = 37'000;
-inline constexpr uint64_t kAllocateMore_ns = 413'000;  // for every 20 MiB
-inline constexpr uint64_t kAllocateMore_bytes = 20 << 20;
-constexpr uint64_t allocate_ns(uint64_t bytes) {
-  constexpr uint64_t kMost_bytes = uint64_t{1} << 44;
-  return kAllocate_ns + (bytes < kMost_bytes ? bytes : kMost_bytes) * kAllocateMore_ns / kAllocateMore_bytes;
-}
-
+inline constexpr uint64_t kAllocate_ns =
+    450'000;  // cudaMalloc, A100: 37 us (10th percentile) to 5,458 us (median of 24); their geometric mean
 inline constexpr uint64_t kFree_ns = 85'000;  // cudaFree, A100: 5 us to 1,451 us; likewise
 inline constexpr uint64_t kPoolAllocate_ns =
     1'000;  // cuMemAllocAsync from a pool's free memory: no public figure; as a stream operation

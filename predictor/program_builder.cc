@@ -136,10 +136,9 @@ class Builder {
                         host_costs::kGraphLaunchPerNode_ns * trace_.graph_launches[event.index].nodes();
         break;
       case EventKind::kAllocation: {
-        const proto::Allocation& allocation = trace_.allocations[event.index];
-        const proto::Allocation::Kind kind = allocation.kind();
+        const proto::Allocation::Kind kind = trace_.allocations[event.index].kind();
         if (kind == proto::Allocation::DEVICE || kind == proto::Allocation::PHYSICAL)
-          call->cost_ns = host_costs::allocate_ns(allocation.bytes());
+          call->cost_ns = host_costs::kAllocate_ns;
         if (kind == proto::Allocation::STREAM_ORDERED) call->cost_ns = host_costs::kPoolAllocate_ns;
         break;
       }

@@ -83,24 +83,6 @@ TEST_CASE("a host that does all the waiting: step time is host time") {
   CHECK(static_cast<double>(faster.median_ns) == Approx(20e6 + launches_ns).epsilon(0.001));
 }
 
-TEST_CASE("device memory costs the host by its size, and the device waits for it") {
-  // cudaMalloc on an A100 took 37 us at the least and 450 us for 20 MiB (predictor/host_costs.h): 200 MiB take
-  // 37 + 10 x 413 us = 4,167 us, ten times 20 MiB 4,500 us.
-  const auto step_ns = [](int allocations, uint64_t bytes) {
-    TraceBuilder b;
-    uint64_t address = 0;
-    for (int step = 0; step < 5; ++step)
-      for (int i = 0; i < 10; ++i) {
-        if (i < allocations) b.allocate(address += uint64_t{1} << 30, bytes);
-        b.after(1'000'000).launch("kernel_" + std::to_string(i), 1);
-      }
-    return static_cast<double>(predicted(one(b)).ranks[0].median_ns);
-  };
-  const double without = step_ns(0, 0);
-  CHECK(step_ns(1, 200 << 20) - without == Approx(4'167e3).epsilon(0.01));
-  CHECK(step_ns(10, 20 << 20) - without == Approx(4'500e3).epsilon(0.01));
-}
-
 TEST_CASE("a step that waits for the host is as uncertain as the host that it will run on") {
   TraceBuilder b;
   for (int step = 0; step < 4; ++step) {
