@@ -70,13 +70,15 @@ inline uint8_t* put_small_varint(uint8_t* out, uint64_t value) {
     return false;
   own->busy.store(1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the other half is barrier_in_all_threads()
-  const uint64_t delta_ns = time_ns - own->last_ns;
-  uint8_t* const tag = own->position;
-  if (head.state.load(std::memory_order_acquire) != kRunning || delta_ns > kLookForDelays_ns ||
-      own->room() < kHotRecord_bytes + kLeastPadding_bytes) [[unlikely]] {
+  // Once the writer was told to stop, the slot is that of the thread which ends it: nothing in it is read before.
+  uint64_t delta_ns = 0;
+  if (head.state.load(std::memory_order_acquire) != kRunning ||
+      (delta_ns = time_ns - own->last_ns) > kLookForDelays_ns || own->room() < kHotRecord_bytes + kLeastPadding_bytes)
+      [[unlikely]] {
     own->busy.store(0, std::memory_order_release);
     return false;
   }
+  uint8_t* const tag = own->position;
   uint8_t* out = tag + 2;
   *out++ = tag_byte;
   out = put_small_varint(out, record_id);
