@@ -32,7 +32,6 @@ def _image(megatron, commit, kind):
     return versions and versions[0 if kind == "lts" else -1]
 
 
-@functools.lru_cache(maxsize=None)
 def recorded(megatron, case, software):
     """(commit, date, image, PyTorch) since when the golden values of memory have been what they are; None where the history does not tell."""
     path = f"tests/functional_tests/test_cases/{case}/golden_values_{software}.json"
@@ -50,6 +49,32 @@ def recorded(megatron, case, software):
         return None
     image = _image(megatron, since[0], software.split("_")[0])
     return since[0], since[1], image, IMAGES.get(image, "?")
+
+
+class History:
+    """recorded() for rows of the table; asks the repository once and keeps the answers in `folder`."""
+
+    def __init__(self, megatron, folder):
+        self.megatron, self.path = megatron, os.path.join(folder, "recorded.json")
+        try:
+            with open(self.path) as file:
+                self.known = json.load(file)
+        except (OSError, ValueError):
+            self.known = {}
+
+    def of(self, row):
+        key = f"{row['case']} {row['software']}"
+        if key not in self.known:
+            self.known[key] = recorded(self.megatron, row["case"], row["software"])
+            with open(self.path + ".new", "w") as file:
+                json.dump(self.known, file)
+            os.replace(self.path + ".new", self.path)
+        return self.known[key]
+
+
+@functools.lru_cache(maxsize=None)
+def head_of(megatron):
+    return _git(megatron, "rev-parse", "--short=9", "HEAD").strip()
 
 
 def checkout_at(megatron, commit, folder):

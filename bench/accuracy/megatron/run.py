@@ -3,9 +3,11 @@
 logs, and the predicted time of an iteration, with what NVIDIA recorded. README.md in this folder tells how to get what it needs.
 
     run.py --megatron DIR --python ENV/bin/python [--data ../shared/data] [--device a100-sxm-80] [--cases REGULAR_EXPRESSION] [--keep FOLDER]
-           [--ranks all|stages] [--as-recorded]
+           [--ranks all|stages|last] [--as-recorded]
+    run.py --sweep FOLDER --megatron DIR --python ENV/bin/python    # all rows; say it again to go on where it stopped
 """
 import argparse
+import collections
 import csv
 import json
 import os
@@ -15,8 +17,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-from recorded import checkout_at, recorded
+from recorded import History, checkout_at, head_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
@@ -25,7 +28,8 @@ SCALARS = {"mem-allocated-bytes": "allocated", "mem-max-allocated-bytes": "peak"
 # What Megatron-LM's own runner of these cases exports (tests/functional_tests/shell_test_utils).
 RUNNER = {"NCCL_PROTO": "simple", "NCCL_COLLNET_ENABLE": "0", "NCCL_NVLS_ENABLE": "0", "NCCL_BUFFSIZE": "4194304", "TORCH_NCCL_AVOID_RECORD_STREAMS": "1"}
 # Programs, and the tokenizer whose files stand beside BERT's and T5's text.
-PROGRAMS = {"gpt": "pretrain_gpt.py", "moe": "pretrain_gpt.py", "t5": "examples/t5/pretrain_t5.py", "bert": "examples/bert/pretrain_bert.py"}
+PROGRAMS = {"gpt": "pretrain_gpt.py", "moe": "pretrain_gpt.py", "t5": "examples/t5/pretrain_t5.py", "bert": "examples/bert/pretrain_bert.py",
+            "multimodal-llava": "pretrain_vlm.py"}
 TEXT = {"t5": "cased", "bert": "uncased"}
 READ = """
 import json, sys
@@ -57,6 +61,8 @@ def why_not(row, engine):
         return f"GPU {row['gpu']}"
     if kind(row) not in PROGRAMS:
         return f"{kind(row)}: no program or data for it here"
+    if "_release" in row["case"] or "--perform-rl-step" in row["args"]:
+        return "world, tokenizer or checkpoint not published" if "_release" in row["case"] else "reinforcement learning: serves a checkpoint"
     if "--spec local" in row["args"]:  # BERT chooses its layers so
         return None
     return None if engine or "--transformer-impl local" in row["args"] else "needs Transformer Engine"
@@ -67,12 +73,18 @@ class Case:
 
     def __init__(self, row, options, megatron):
         self.row, self.options, self.megatron = row, options, megatron
+        self.commit = head_of(megatron)
         self.device, self.cluster = GPUS[row["gpu"]]
         self.world = int(row["nodes"] or 1) * int(row["gpus_per_node"] or 8)
         self.per_node = int(row["gpus_per_node"] or 8)
         stages = option(row["args"], "--pipeline-model-parallel-size", 1)
+        # Of ranks that share tensors the first one reads the data and sends them to the others.
+        tensor = option(row["args"], "--tensor-model-parallel-size", 1)
+        # The first of the world builds the index of text files, which the others read; without stages it does all that the others do.
+        of_last = self.world - tensor if kind(row) not in TEXT or stages > 1 else 0
+        last = sorted({of_last, 0 if kind(row) in TEXT else of_last})
         first_of_stages = [stage * (self.world // stages) for stage in range(stages)]
-        self.ranks = list(range(self.world)) if options.ranks == "all" else first_of_stages
+        self.ranks = {"all": list(range(self.world)), "stages": first_of_stages, "last": last}[options.ranks]
         self.folder = os.path.join(options.keep, f"{self.device}-{row['case'].replace('/', '-')}-{options.ranks}-{os.path.basename(megatron)}")
         program = PROGRAMS[kind(row)]  # in the root of earlier checkouts
         self.program = program if os.path.exists(os.path.join(megatron, program)) else os.path.basename(program)
@@ -81,15 +93,27 @@ class Case:
         text = self.row["args"]
         text = re.sub(r"--train-iters \d+", f"--train-iters {self.options.iterations}", text)
         text = re.sub(r"--eval-iters \d+", "--eval-iters 1", text)
-        for checkpointing in ("--async-save", "--use-persistent-ckpt-worker", "--verify-integrity"):  # nothing is saved here
-            text = text.replace(checkpointing, "")
+        text = re.sub(r"\[([\w.]+(?: [\w.]+)+)\]", r"\1", text)  # a list as NVIDIA's files of cases write it
+        # Nothing is saved here; --test-mode compares the weights of ranks, which kernels would have made.
+        for left_out in ("--async-save", "--use-persistent-ckpt-worker", "--verify-integrity", "--test-mode"):
+            text = text.replace(left_out, "")
+        if not self.options.flash:  # has no wheel; cuDNN's attention keeps the same tensors
+            text = re.sub(r"--attention-backend flash\b", "--attention-backend fused", text)
         if kind(self.row) in TEXT:
             if "--spec local" in text:  # the default of the other layers' choice needs Transformer Engine
                 text += " --transformer-impl local"
             text += f" --data-path text_sentence --vocab-file bert-large-{TEXT[kind(self.row)]}/vocab.txt"
+        elif "NullTokenizer" in text:
+            text += " --mock-data"
         else:
             text += " --mock-data --tokenizer-type NullTokenizer --vocab-size 50256"  # padded as GPT-2's 50257
-        return shlex.split(text) + ["--data-cache-path", "cache", "--tensorboard-dir", "tensorboard"]
+        if self.options.ranks != "all" and self.options.torch < (2, 15):  # such a group would wait for ranks that do not live
+            text += " --disable-gloo-process-groups"
+            if "--use-distributed-optimizer" in text:  # its checkpoints in the other form use gloo
+                text = re.sub(r"--ckpt-format torch\b(?!_)", "--ckpt-format torch_dist", text)
+        # Memory is logged before the evaluation at the end, which is left out so.
+        cache = ["--data-cache-path", "cache"] if kind(self.row) in TEXT or self.options.ranks == "all" else []  # else each rank builds its own
+        return shlex.split(text) + ["--exit-interval", str(self.options.iterations), *cache, "--tensorboard-dir", "tensorboard"]
 
     def prepare(self, environment):
         """Text and vocabulary, and its index: the ranks ask for it at once."""
@@ -97,11 +121,23 @@ class Case:
         subprocess.run([self.options.maya_run, "--no-trace", "--", self.options.python, os.path.join(HERE, "text_data.py"), self.megatron,
                         TEXT[kind(self.row)]], cwd=self.folder, env=environment, check=True)
 
+    def known(self):
+        return any(os.path.exists(os.path.join(self.folder, name)) for name in ("done", "failed"))
+
     def run(self):
-        """None, or why it failed. Does nothing where the run is there."""
-        done = os.path.join(self.folder, "done")
+        """None, or why it failed. Does nothing where the run is there, nor in a sweep where it failed before."""
+        done, failed = os.path.join(self.folder, "done"), os.path.join(self.folder, "failed")
         if os.path.exists(done):
             return None
+        if self.options.sweep and os.path.exists(failed):
+            with open(failed) as file:
+                return file.read()
+        failure = self.run_now()
+        with open(failed if failure else done, "w") as file:
+            file.write(failure or "")
+        return failure
+
+    def run_now(self):
         subprocess.run(["rm", "-rf", self.folder], check=True)
         os.makedirs(self.folder)
         paths = [os.path.join(HERE, "python"), self.megatron]
@@ -115,9 +151,11 @@ class Case:
             self.prepare(environment)
         # Sinkhorn's routing evens the experts' tokens out; no kernel computes it here.
         balanced = ["--inject", "routing=balanced"] if "--num-experts" in self.row["args"] else []
-        command = [self.options.maya_run, *balanced, "--device", self.device, "--trace-dir", "trace", "--world-size", str(self.world), "--gpus-per-node",
+        forked = [os.path.join(HERE, "forked.py")] if self.options.ranks == "last" else []  # only memory is asked for
+        trace = ["--no-trace"] if self.options.ranks == "last" else ["--trace-dir", "trace"]
+        command = [self.options.maya_run, *balanced, "--device", self.device, *trace, "--world-size", str(self.world), "--gpus-per-node",
                    str(self.per_node), "--cluster", self.cluster, "--ranks", ",".join(map(str, self.ranks)), "--jobs", "1", "--",
-                   self.options.python, os.path.join(self.megatron, self.program), *self.arguments()]
+                   self.options.python, *forked, os.path.join(self.megatron, self.program), *self.arguments()]
         with open(os.path.join(self.folder, "output"), "w") as output:
             try:
                 status = subprocess.run(command, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT,
@@ -126,20 +164,25 @@ class Case:
                 return f"took more than {self.options.limit} s"
         if status != 0:
             with open(os.path.join(self.folder, "output")) as output:
-                lines = [line for line in output.read().splitlines() if "Error" in line or "maya" in line]
+                text = output.read().splitlines()
+            lines = [line for line in text if re.search(r"(Error|Exception)\b.*:", line)] or [line for line in text if "maya" in line]
             return (lines or ["no output"])[-1][:300]
-        open(done, "w").close()
         return None
 
     def memory(self):
         """{rank: (allocated at the end, peak of the first iteration, peak at the end)} as Megatron logged them."""
-        out = {}
+        kept, out = os.path.join(self.folder, "memory.json"), {}
+        if os.path.exists(kept):
+            with open(kept) as file:
+                return {int(rank): tuple(values) for rank, values in json.load(file).items()}
         for rank in self.ranks:
             text = subprocess.run([self.options.python, "-c", READ, os.path.join(self.folder, "tensorboard", f"rank{rank}"), *SCALARS],
                                   text=True, capture_output=True, check=True).stdout
             values = {SCALARS[tag]: [int(value) for _, value in steps] for tag, steps in json.loads(text.splitlines()[-1]).items()}
             if "allocated" in values:
                 out[rank] = (values["allocated"][-1], values["peak"][0], values["peak"][-1])
+        with open(kept, "w") as file:
+            json.dump(out, file)
         return out
 
     def seconds(self, scale):
@@ -170,9 +213,16 @@ def main():
     parser.add_argument("--device", default="", help="rows of this device only")
     parser.add_argument("--cases", default="", help="regular expression of names of cases")
     parser.add_argument("--keep", default="", help="folder for runs; runs that are there are not repeated")
-    parser.add_argument("--ranks", choices=["all", "stages"], default="all", help="all live, or the first of each pipeline stage runs alone")
+    parser.add_argument("--ranks", choices=["all", "stages", "last"], default="all",
+                        help="all live, or the first of each pipeline stage runs alone, or only the one that reads the data of the last rank, which is "
+                        "the one that NVIDIA logs")
     parser.add_argument("--as-recorded", action="store_true",
                         help="only rows recorded with this PyTorch, with the Megatron-LM that they were recorded with")
+    parser.add_argument("--sweep", metavar="FOLDER", default="",
+                        help="all rows by one rank (--ranks last), those recorded with this PyTorch with the Megatron-LM of their own commit; "
+                        "what is in the folder is not run again, nor what failed (its folder is to be removed then)")
+    parser.add_argument("--commit", default="", help="the Megatron-LM to run where it is not a row's own [what --megatron holds]")
+    parser.add_argument("--minutes", type=float, default=0, help="after so many minutes no further case is begun")
     parser.add_argument("--iterations", type=int, default=5, help="at least 3")
     parser.add_argument("--limit", type=int, default=600, help="seconds for one case")
     parser.add_argument("--binaries", default=os.path.join(ROOT, "build", "release", "bin"))
@@ -184,31 +234,46 @@ def main():
     golden = os.path.join(options.data, "megatron", "golden.csv")
     if not os.path.exists(golden):
         fail(f"no such file: {golden}")
+    if options.sweep:
+        options.keep, options.ranks = options.sweep, "last"
     options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="megatron-"))
+    os.makedirs(options.keep, exist_ok=True)
 
     version = installed(options.python, "torch")
     engine = installed(options.python, "transformer_engine")
+    options.flash = installed(options.python, "flash_attn")
+    options.torch = tuple(map(int, version.split(".")[:2]))
+    short = ".".join(version.split(".")[:2])
     with open(golden, newline="") as file:
         rows = [row for row in csv.DictReader(file) if re.search(options.cases, row["case"])]
-    cases, skipped, scored = {}, {}, []
+    history = History(options.megatron, options.keep)
+    cases, skipped, scored, began = {}, {}, [], time.monotonic()
+    if options.sweep:  # what can be compared to the byte comes first, then what serves most rows; text takes longest
+        served = collections.Counter((row["case"], row["gpu"]) for row in rows)
+        rows.sort(key=lambda row: (kind(row) in TEXT, (history.of(row) or [""] * 4)[3] != short, -served[row["case"], row["gpu"]]))
     for row in rows:
-        reason = why_not(row, engine)
+        reason, when = why_not(row, engine), history.of(row)
+        same = when is not None and when[3] == short
         if reason is None and options.device and GPUS[row["gpu"]][0] != options.device:
             reason = "other device"
-        when = recorded(options.megatron, row["case"], row["software"]) if reason is None else None
-        if reason is None and options.as_recorded and (when is None or when[3] != ".".join(version.split(".")[:2])):
+        if reason is None and options.as_recorded and not same:
             reason = f"recorded with PyTorch {when[3] if when else 'not known'}, and this is {version}"
         if reason is None:
-            megatron = checkout_at(options.megatron, when[0], options.keep) if options.as_recorded else options.megatron
+            own = options.as_recorded or (options.sweep and same)
+            commit = when[0] if own else options.commit
+            megatron = checkout_at(options.megatron, commit, options.keep) if commit else options.megatron
             case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"], megatron), Case(row, options, megatron))
             if not hasattr(case, "failure"):
-                compile_helper(megatron, options.python)
-                case.failure = case.run()
-                case.found = None if case.failure else case.memory()
-                print(f"run.py: {row['case']} on {case.device}: {case.failure or 'ran'}", file=sys.stderr, flush=True)
-                if case.found is not None and case.ranks[-1] not in case.found:
-                    case.failure = "the last stage logged no memory"
-            reason = case.failure and f"{row['case']}: {case.failure}"
+                if options.minutes and time.monotonic() - began > 60 * options.minutes and not case.known():
+                    case.failure = "not reached yet"
+                else:
+                    compile_helper(megatron, options.python)
+                    case.failure = case.run()
+                    case.found = None if case.failure else case.memory()
+                    print(f"run.py: {row['case']} on {case.device}: {case.failure or 'ran'}", file=sys.stderr, flush=True)
+                    if case.found is not None and case.ranks[-1] not in case.found:
+                        case.failure = "the last stage logged no memory"
+            reason = case.failure if case.failure in (None, "not reached yet") else f"{row['case']}: {case.failure}"
             if reason is None:
                 scored.append((row, case, when))
         if reason:
@@ -216,13 +281,17 @@ def main():
 
     print(f"PyTorch {version}, Transformer Engine {engine or 'not installed'}, ranks: {options.ranks}. Bytes: allocated at the end, peak of the first "
           "iteration, peak at the end.\n")
-    print("| case | GPU | software | recorded: commit, date, image, PyTorch | golden | ours, last rank | ours - golden | largest |\n|---|---|---|---|---|---|---|---|")
+    print("| case | GPU | software | recorded: commit, date, image, PyTorch | golden | Megatron-LM | ours, last rank | ours - golden | largest |\n"
+          "|---|---|---|---|---|---|---|---|---|")
+    errors = []
     for row, case, when in scored:
         wanted = [int(row[name]) for name in ("mem_allocated_bytes", "mem_max_allocated_first", "mem_max_allocated_last")]
         ours = list(case.found[case.ranks[-1]])
         differences = [o - w for o, w in zip(ours, wanted)]
-        worst = max(abs(d) / w for d, w in zip(differences, wanted))
-        print(f"| {row['case']} | {row['gpu'][:4]} | {row['software']} | {', '.join(when or ['not known'])} | {wanted} | {ours} | {differences} | "
+        errors.append([d / w for d, w in zip(differences, wanted)])
+        worst = max(map(abs, errors[-1]))
+        print(f"| {row['case']} | {row['gpu'][:4]} | {row['software']} | {', '.join(map(str, when or ['not known']))} | {wanted} | "
+              f"{case.commit} | {ours} | {differences} | "
               f"{100 * worst:.2f} % |")
 
     # Eight ranks that live on a few cores hold each other up: only ranks that ran alone tell times.
@@ -230,6 +299,9 @@ def main():
     times = {key: {scale: case.seconds(scale) for scale in SCALES} for key, case in whole.items()}
     timed = [(row, times[id(case)]) for row, case, _ in scored
              if row["iteration_time_s"] and id(case) in times and all(times[id(case)].values())]
+    if scored:
+        equal, within = sum(all(d == 0 for d in one) for one in errors), sum(max(map(abs, one)) <= 0.01 for one in errors)
+        print(f"\n{len(errors)} rows, {equal} equal to the byte, {within} within 1 %, {sum(max(map(abs, one)) > 0.01 for one in errors)} beyond.")
     if timed:
         error = lambda scale: statistics.mean(abs(t[scale] / float(row["iteration_time_s"]) - 1) for row, t in timed)  # noqa: E731
         best = min(SCALES, key=error)

@@ -1,0 +1,88 @@
+"""Megatron-LM's golden runs: which ranks run, what is substituted, what a sweep repeats, and copies of a process. Needs neither data nor GPU libraries."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+FOLDER = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "accuracy", "megatron"))
+sys.path.insert(0, FOLDER)
+import recorded  # noqa: E402
+import run  # noqa: E402
+
+
+class Cases(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.options = types.SimpleNamespace(ranks="last", keep=scratch.name, iterations=3, torch=(2, 11), flash="", sweep=scratch.name)
+
+    def case(self, args, name="gpt/one"):
+        row = {"case": name, "gpu": "H100 (DGX)", "nodes": "2", "gpus_per_node": "4", "env": "", "args": "--train-iters 50 " + args}
+        return run.Case(row, self.options, "/nowhere/megatron")
+
+    def test_the_rank_that_runs_reads_the_data_of_the_last(self):
+        self.assertEqual(self.case("--tensor-model-parallel-size 2").ranks, [6])
+        self.assertEqual(self.case("").ranks, [7])
+        # Rank 0 makes the index of the text, and is like all others where there are no stages.
+        self.assertEqual(self.case("--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2", "bert/one").ranks, [0, 6])
+        self.assertEqual(self.case("--tensor-model-parallel-size 4", "t5/one").ranks, [0])
+        self.options.ranks = "stages"
+        self.assertEqual(self.case("--pipeline-model-parallel-size 4").ranks, [0, 2, 4, 6])
+
+    def test_substitutions(self):
+        found = " ".join(self.case("--attention-backend flash --async-save --ckpt-format torch --use-distributed-optimizer").arguments())
+        self.assertIn("--train-iters 3 --attention-backend fused  --ckpt-format torch_dist".replace("  ", " "), found)
+        self.assertIn("--mock-data --tokenizer-type NullTokenizer --vocab-size 50256 --disable-gloo-process-groups", found)
+        own = " ".join(self.case("--tokenizer-type NullTokenizer --vocab-size 131073 --ckpt-format torch").arguments())
+        self.assertIn("--vocab-size 131073 --ckpt-format torch --mock-data", own)
+        self.assertNotIn("50256", own)
+        lists = self.case("--recompute-modules [layernorm moe_act] --moe-layer-freq [1,0]").arguments()
+        self.assertEqual(lists[lists.index("--recompute-modules") + 1 : lists.index("--moe-layer-freq") + 2], ["layernorm", "moe_act", "--moe-layer-freq", "[1,0]"])
+        self.options.ranks, self.options.flash = "all", "2.7"
+        whole = " ".join(self.case("--attention-backend flash").arguments())
+        self.assertIn("--attention-backend flash", whole)
+        self.assertNotIn("gloo", whole)
+
+    def test_a_sweep_repeats_neither_what_ran_nor_what_failed(self):
+        case, calls = self.case(""), []
+        for result in (None, "RuntimeError: of its own"):
+            case.run_now = lambda result=result: calls.append(result) or result
+            os.makedirs(case.folder, exist_ok=True)
+            self.assertEqual([case.run(), case.run()], [result, result])
+            for name in os.listdir(case.folder):
+                os.unlink(os.path.join(case.folder, name))
+        self.assertEqual(calls, [None, "RuntimeError: of its own"])
+
+    def test_history_is_asked_once(self):
+        row, asked = {"case": "gpt/one", "software": "dev"}, []
+        ask, recorded.recorded = recorded.recorded, lambda *of: asked.append(of) or ["abc", "2026-01-01", "26.02", "2.11"]
+        self.addCleanup(setattr, recorded, "recorded", ask)
+        for _ in range(2):
+            self.assertEqual(recorded.History("/nowhere", self.options.keep).of(row)[3], "2.11")
+        self.assertEqual(asked, [("/nowhere", "gpt/one", "dev")])
+
+
+class Copies(unittest.TestCase):
+    PROGRAM = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), os.environ.get('MINE'), os.getppid()])); sys.exit(int(sys.argv[1]))"
+
+    def test_a_copy_has_the_callers_arguments_folder_variables_output_and_status(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            program = os.path.join(scratch, "program.py")
+            with open(program, "w") as file:
+                file.write(self.PROGRAM)
+            parents = set()
+            for status, mine in ((0, "a"), (7, "b")):
+                done = subprocess.run([sys.executable, os.path.join(FOLDER, "forked.py"), program, str(status), "--x"], cwd=scratch, capture_output=True,
+                                      text=True, timeout=120, env={**os.environ, "TMPDIR": scratch, "MINE": mine, "FORKED_IDLE_SECONDS": "2"})
+                self.assertEqual(done.returncode, status, done.stderr)
+                arguments, folder, variable, parent = json.loads(done.stdout)
+                self.assertEqual((arguments, folder, variable), ([str(status), "--x"], os.path.realpath(scratch), mine))
+                parents.add(parent)
+            self.assertEqual(len(parents), 1)  # both are copies of one process
+
+
+if __name__ == "__main__":
+    unittest.main()
