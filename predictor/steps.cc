@@ -180,8 +180,9 @@ void add_step(const CostTable& costs, const std::vector<uint32_t>& work, size_t 
 }
 
 // The first step loads modules, grows pools and makes optimizer state; further leading ones count as warm-up while they
-// differ from the work that most steps do.
-uint32_t count_warm_up(const std::vector<Step>& steps) {
+// differ from the work that most steps do, up to a quarter of a training run. An engine may try its kernels out any
+// number of times before it makes tokens.
+uint32_t count_warm_up(const std::vector<Step>& steps, bool generation) {
   if (steps.size() < 2) return 0;
   std::map<uint64_t, size_t> counts;
   for (const Step& step : steps) ++counts[step.signature];
@@ -190,7 +191,7 @@ uint32_t count_warm_up(const std::vector<Step>& steps) {
   if (usual->second < 2) return 1;
   size_t leading = 0;
   while (steps[leading].signature != usual->first) ++leading;
-  const size_t most = std::max<size_t>(1, std::min(kMostWarmUpSteps, steps.size() / 4));
+  const size_t most = generation ? steps.size() - 1 : std::max<size_t>(1, std::min(kMostWarmUpSteps, steps.size() / 4));
   return static_cast<uint32_t>(std::clamp<size_t>(leading, 1, most));
 }
 
@@ -288,7 +289,8 @@ const char* found_by_name(FoundBy found_by) {
 Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
   std::vector<Marked> marks = marked_steps(trace);
   FoundBy found_by = FoundBy::kNvtx;
-  if (marks.size() < 2) {  // one marked step tells nothing about others
+  const bool generation = marks.size() < 2;  // one marked step tells nothing about others
+  if (generation) {
     marks = generation_steps(trace, costs);
     found_by = FoundBy::kRepetition;
   }
@@ -300,7 +302,7 @@ Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
   if (steps.steps.size() < 2)
     steps = from_repetition(trace, costs, work, closing_repetition(tokens_of(costs, work, true)));
   if (steps.steps.size() < 2) steps = whole_run(trace, costs, work);
-  steps.warm_up = count_warm_up(steps.steps);
+  steps.warm_up = count_warm_up(steps.steps, generation && !marks.empty());
   return steps;
 }
 

@@ -159,6 +159,24 @@ TEST_CASE("a serving engine's steps are those that make tokens, however much it 
   CHECK(steps.steps.back().end == trace.events.size() - 5);
 }
 
+TEST_CASE("an engine that tries its kernels out often before it makes tokens") {
+  // Six times, the prompts and eight tokens more: seven of fifteen steps do not count.
+  TraceBuilder builder;
+  for (int i = 0; i < 6; ++i) {
+    builder.after(1000).launch("trial_" + std::to_string(i), 100);
+    builder.after(1000).launch("_post_update_kernel", 1);
+  }
+  for (int token = 0; token < 9; ++token) {
+    builder.after(1000).launch(token == 0 ? "prepare_prompt" : "prepare", 1);
+    for (int layer = 0; layer < 12; ++layer)
+      for (const char* name : {"norm", "product", "attention"}) builder.after(1000).launch(name, 100);
+    builder.after(1000).launch("_post_update_kernel", 1);
+  }
+  const Steps steps = steps_of(builder);
+  REQUIRE(steps.steps.size() == 15);
+  CHECK(steps.warm_up == 7);
+}
+
 TEST_CASE("one or two tokens show no steps of generation") {
   for (const int tokens : {1, 2}) {
     TraceBuilder builder;
