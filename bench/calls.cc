@@ -94,6 +94,29 @@ __attribute__((noinline)) int empty_call(void*) {
   return 0;
 }
 
+// A thread that has used the driver and sleeps until this object goes.
+class SecondThread {
+ public:
+  explicit SecondThread(cudaStream_t stream)
+      : thread_([this, stream] {
+          cudaStreamSynchronize(stream);
+          stage_ = 1;
+          stage_.notify_all();
+          stage_.wait(1);
+        }) {
+    stage_.wait(0);
+  }
+  ~SecondThread() {
+    stage_ = 2;
+    stage_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::atomic<int> stage_{0};
+  std::thread thread_;
+};
+
 }  // namespace
 
 int main() {
@@ -157,21 +180,12 @@ int main() {
   show("kernel launch through the driver", [&](int n) {
     for (int i = 0; i < n; ++i) cuLaunchKernel(function, 1024, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr);
   });
-  // Streams are then changed by atomic exchanges (Stream::enqueue_alone).
-  std::atomic<int> waiting{0};
-  std::thread idle([&] {
-    cudaStreamSynchronize(stream);
-    waiting = 1;
-    waiting.notify_all();
-    waiting.wait(1);
-  });
-  waiting.wait(0);
-  show("the same beside a thread that uses the driver", [&](int n) {
-    for (int i = 0; i < n; ++i) cuLaunchKernel(function, 1024, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr);
-  });
-  waiting = 2;
-  waiting.notify_all();
-  idle.join();
+  {
+    const SecondThread other(stream);  // streams are changed by atomic exchanges (Stream::enqueue_alone)
+    show("the same beside a thread that uses the driver", [&](int n) {
+      for (int i = 0; i < n; ++i) cuLaunchKernel(function, 1024, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr);
+    });
+  }
   show("event record", [&](int n) {
     for (int i = 0; i < n; ++i) cudaEventRecord(event, stream);
   });
@@ -192,21 +206,12 @@ int main() {
   show("4-byte copy, device to host", [&](int n) {
     for (int i = 0; i < n; ++i) cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);
   });
-  // Every wait then gives up the processor for a moment (Driver::wait_until).
-  std::atomic<int> stage{0};
-  std::thread other([&] {
-    cudaStreamSynchronize(stream);
-    stage = 1;
-    stage.notify_all();
-    stage.wait(1);
-  });
-  stage.wait(0);
-  show("the same beside a thread that uses the driver", [&](int n) {
-    for (int i = 0; i < n; ++i) cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);
-  });
-  stage = 2;
-  stage.notify_all();
-  other.join();
+  {
+    const SecondThread other(stream);  // every wait gives up the processor for a moment (Driver::wait_until)
+    show("the same beside a thread that uses the driver", [&](int n) {
+      for (int i = 0; i < n; ++i) cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);
+    });
+  }
   if (sink == 1) puts("");
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "test/cusparse_lt/api.h"
 #include "test/fuzz/input.h"
 #include "test/fuzz/recorded_operations.h"
 
@@ -93,26 +94,6 @@ int cusparseXcoo2csr(void*, const int*, int, int, int*, int);
 int cusparseXcsr2coo(void*, const int*, int, int, int*, int);
 int cusparseXcoosort_bufferSizeExt(void*, int, int, int, const int*, const int*, size_t*);
 int cusparseXcoosortByRow(void*, int, int, int, int*, int*, int*, void*);
-
-int cusparseLtInit(void*);
-int cusparseLtDenseDescriptorInit(const void*, void*, int64_t, int64_t, int64_t, uint32_t, int, int);
-int cusparseLtStructuredDescriptorInit(const void*, void*, int64_t, int64_t, int64_t, uint32_t, int, int, int);
-int cusparseLtMatDescSetAttribute(const void*, void*, int, const void*, size_t);
-int cusparseLtMatDescGetAttribute(const void*, const void*, int, void*, size_t);
-int cusparseLtMatmulDescriptorInit(const void*, void*, int, int, const void*, const void*, const void*, const void*,
-                                   int);
-int cusparseLtMatmulDescSetAttribute(const void*, void*, int, const void*, size_t);
-int cusparseLtMatmulDescGetAttribute(const void*, const void*, int, void*, size_t);
-int cusparseLtMatmulAlgSelectionInit(const void*, void*, const void*, int);
-int cusparseLtMatmulAlgSetAttribute(const void*, void*, int, const void*, size_t);
-int cusparseLtMatmulAlgGetAttribute(const void*, const void*, int, void*, size_t);
-int cusparseLtMatmulPlanInit(const void*, void*, const void*, const void*);
-int cusparseLtMatmulGetWorkspace(const void*, const void*, size_t*);
-int cusparseLtMatmul(const void*, const void*, const void*, const void*, const void*, const void*, const void*, void*,
-                     void*, CUstream*, int32_t);
-int cusparseLtSpMMACompressedSize2(const void*, const void*, size_t*, size_t*);
-int cusparseLtSpMMACompress2(const void*, const void*, int, int, const void*, void*, void*, CUstream);
-int cusparseLtSpMMAPrune(const void*, const void*, const void*, void*, int, CUstream);
 }
 
 namespace {
