@@ -26,12 +26,12 @@ std::atomic<void (*)(const RoutingCall&)> routing_observer{nullptr};
 using EffectMaker = std::unique_ptr<Effect> (*)(const KernelInfo&, const KernelName&, std::vector<ScalarSlot>*);
 // In this order; the last takes every kernel.
 constexpr EffectMaker kMakers[] = {
-    make_elementwise_effect,   make_index_effect,      make_reduction_effect,     make_list_norm_effect,
-    make_tensor_list_effect,   make_loss_scale_effect, make_concatenation_effect, make_gather_effect,
-    make_row_selection_effect, make_scan_effect,       make_nonzero_effect,       make_unique_effect,
-    make_sorting_effect,       make_radix_sort_effect, make_index_add_effect,     make_triangle_effect,
-    make_histogram_effect,     make_random_effect,     make_router_effect,        make_attention_effect,
-    make_row_effect,           make_program_effect,    make_pointer_effect};
+    make_elementwise_effect,   make_index_effect,       make_reduction_effect,     make_list_norm_effect,
+    make_tensor_list_effect,   make_loss_scale_effect,  make_concatenation_effect, make_gather_effect,
+    make_row_selection_effect, make_scan_effect,        make_nonzero_effect,       make_unique_effect,
+    make_sorting_effect,       make_radix_sort_effect,  make_index_add_effect,     make_triangle_effect,
+    make_histogram_effect,     make_random_effect,      make_router_effect,        make_attention_effect,
+    make_row_effect,           make_engine_norm_effect, make_program_effect,       make_pointer_effect};
 
 // Offsets of scalar slots are those of the parameter until here.
 void add_absolute_offsets(const KernelInfo& kernel, std::vector<ScalarSlot>* scalars) {

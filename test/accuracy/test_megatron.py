@@ -19,9 +19,9 @@ class Cases(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.options = types.SimpleNamespace(ranks="last", keep=scratch.name, iterations=3, torch=(2, 11), flash="", sweep=scratch.name)
 
-    def case(self, args, name="gpt/one"):
+    def case(self, args, name="gpt/one", megatron="/nowhere/megatron"):
         row = {"case": name, "gpu": "H100 (DGX)", "nodes": "2", "gpus_per_node": "4", "env": "", "args": "--train-iters 50 " + args}
-        return run.Case(row, self.options, "/nowhere/megatron")
+        return run.Case(row, self.options, megatron, "--attention-backend flash" in args)
 
     def test_the_rank_that_runs_reads_the_data_of_the_last(self):
         self.assertEqual(self.case("--tensor-model-parallel-size 2").ranks, [6])
@@ -31,10 +31,13 @@ class Cases(unittest.TestCase):
         self.assertEqual(self.case("--tensor-model-parallel-size 4", "t5/one").ranks, [0])
         self.options.ranks = "stages"
         self.assertEqual(self.case("--pipeline-model-parallel-size 4").ranks, [0, 2, 4, 6])
+        # Its shards begin elsewhere on every rank: no twins.
+        self.assertEqual(self.case("--use-megatron-fsdp --tensor-model-parallel-size 2").ranks, list(range(8)))
+        self.assertNotIn("--disable-gloo-process-groups", self.case("--use-megatron-fsdp").arguments())
 
     def test_substitutions(self):
         found = " ".join(self.case("--attention-backend flash --async-save --ckpt-format torch --use-distributed-optimizer").arguments())
-        self.assertIn("--train-iters 3 --attention-backend fused  --ckpt-format torch_dist".replace("  ", " "), found)
+        self.assertIn("--train-iters 3 --attention-backend flash --ckpt-format torch_dist", found)
         self.assertIn("--mock-data --tokenizer-type NullTokenizer --vocab-size 50256 --disable-gloo-process-groups", found)
         own = " ".join(self.case("--tokenizer-type NullTokenizer --vocab-size 131073 --ckpt-format torch").arguments())
         self.assertIn("--vocab-size 131073 --ckpt-format torch --mock-data", own)
@@ -45,6 +48,31 @@ class Cases(unittest.TestCase):
         whole = " ".join(self.case("--attention-backend flash").arguments())
         self.assertIn("--attention-backend flash", whole)
         self.assertNotIn("gloo", whole)
+
+    def test_attention_is_what_transformer_engine_chose(self):
+        def takes(args="", gpu="A100 (DGX)", env="NVTE_ALLOW_NONDETERMINISTIC_ALGO=0", image="25.09"):
+            return run.takes_flash({"args": args, "gpu": gpu, "env": env}, ["abc", "2026-01-01", image, "2.9"])
+
+        self.assertTrue(takes())
+        self.assertFalse(takes(gpu="H100 (DGX)"))
+        self.assertFalse(takes(image="24.01"))
+        self.assertTrue(takes(image="24.01", env="NVTE_ALLOW_NONDETERMINISTIC_ALGO=1"))
+        self.assertFalse(takes("--attention-backend unfused"))
+        self.assertFalse(takes("--transformer-impl local"))
+        self.assertTrue(takes("--attention-backend flash", gpu="H100 (DGX)", image="24.01"))
+        # Runs with either are kept apart.
+        self.assertNotEqual(self.case("--attention-backend flash").folder, self.case("").folder)
+
+    def test_options_that_a_checkout_does_not_know_are_left_out(self):
+        checkout = os.path.join(self.options.keep, "checkout")
+        os.makedirs(checkout)
+        with open(os.path.join(checkout, "arguments.py"), "w") as file:
+            file.write('group.add_argument("--train-iters")\ngroup.add_argument("--exit-interval")\nclass Model:\n    bias_gelu: bool = True\n')
+        for command in (["init", "-q"], ["add", "."]):
+            subprocess.run(["git", "-C", checkout, *command], check=True)
+        found = self.case("--younger 7 [1 2] --no-bias-gelu --no-younger", megatron=checkout).arguments()
+        self.assertEqual(found[:3], ["--train-iters", "3", "--no-bias-gelu"])
+        self.assertFalse([argument for argument in found if "younger" in argument or argument in ("7", "[1", "1", "2")], found)
 
     def test_a_sweep_repeats_neither_what_ran_nor_what_failed(self):
         case, calls = self.case(""), []

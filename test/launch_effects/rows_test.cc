@@ -217,3 +217,99 @@ TEST_CASE("places for a stable sort: 5,000 of 64 bits, by 5 x 1,024 threads", "[
   kernel.launch(*memory, {value(places + 512), value(5000), Parameter()}, 5, 1024);
   check_unknown(*memory, places, 512, 512 + 5000 * 8);
 }
+
+namespace {
+
+// Kernel_traits<weights, input, result of 16 bits, sums of 32, ...> of Transformer Engine 2.14, rows of 1,024.
+const std::string kEngineSpace = "_ZN18transformer_engine13normalization";
+const std::string kEngineTraits =
+    "INS0_13Kernel_traitsI13__nv_bfloat16S3_S3_fjLj1024ELj1ELj4ELj1ELj16ENS0_18Kernel_traits_baseILj1024ES3_S3_S3_"
+    "fjLj12"
+    "8EEEEE";
+
+// Blocks that share the rows, blocks of a row, 577 rows, 1,024 columns.
+Parameter engine_norm(int32_t blocks, int32_t blocks_of_row) {
+  return Parameter().add(blocks).add(blocks_of_row).add(int32_t{577}).add(int32_t{1024});
+}
+
+}  // namespace
+
+TEST_CASE("Transformer Engine's layer norm: statistics of 577 rows among other small tensors", "[effects]") {
+  for (const uint32_t size : {136u, 128u}) {  // with the bytes of its scale, and of releases before
+    const TestKernel forward(kEngineSpace + "19ln_fwd_tuned_kernel" + kEngineTraits + "EEvNS0_19ForwardKernelParamsE",
+                             {{0, size}});
+    auto memory = make_memory();
+    const Address input = known_block(*memory), weight = known_block(*memory), small = known_block(*memory),
+                  barriers = known_block(*memory);
+    const Address result = allocate(*memory, 4 << 20);
+    REQUIRE(memory->fill(result, 7, 1, 4 << 20) == maya::device::MemoryStatus::kOk);
+    const auto launch = [&](int32_t blocks_of_row) {
+      Parameter parameter = engine_norm(145, blocks_of_row);
+      parameter.add(input).add(small + 4096).add(small + 8192).add(weight);
+      parameter.add(barriers).add(barriers + 4096).add(uint64_t{0}).add(result).add(weight);
+      forward.launch(*memory, {parameter.at(size - 16, small + 16384)}, 145 * blocks_of_row);
+    };
+    launch(1);
+    // Three results lie in one block, with known bytes between them: 577 x 4 bytes twice, and the largest value.
+    for (const auto& [begin, end] : {std::pair<uint64_t, uint64_t>{4096, 6404}, {8192, 10500}, {16384, 16388}}) {
+      CHECK(memory->known(small + begin - 64, 64));
+      CHECK_FALSE(memory->known(small + begin, 1));
+      CHECK_FALSE(memory->known(small + end - 1, 1));
+      CHECK(memory->known(small + end, 64));
+    }
+    CHECK_FALSE(memory->known(result, 1));
+    CHECK_FALSE(memory->known(result + 577 * 1024 * 2 - 1, 1));
+    CHECK(memory->known(result + 577 * 1024 * 2, 64));
+    for (const Address read : {input, weight, barriers}) CHECK(memory->known(read, kBlock_bytes));
+    // Blocks that share a row meet in the workspace, whose size is not told.
+    launch(2);
+    CHECK_FALSE(memory->known(barriers, 1));
+    CHECK_FALSE(memory->known(barriers + 4096, 1));
+  }
+}
+
+TEST_CASE("Transformer Engine's layer norm backward: sums of 3 blocks, the gradients of input and weights",
+          "[effects]") {
+  for (const uint32_t size : {128u, 120u}) {  // with a tensor to add, and of releases before
+    const TestKernel backward(kEngineSpace + "19ln_bwd_tuned_kernel" + kEngineTraits + "EEvNS0_20BackwardKernelParamsE",
+                              {{0, size}});
+    const TestKernel last(
+        kEngineSpace +
+            "28ln_bwd_finalize_tuned_kernelINS0_22Kernel_traits_finalizeILj1024E13__nv_bfloat16S3_S3_fjLj1024"
+            "ELj4ENS0_18Kernel_traits_baseILj1024ES3_S3_S3_fjLj1024EEEEEEEvNS0_20BackwardKernelParamsE",
+        {{0, size}});
+    const TestKernel general(
+        kEngineSpace + "35rmsnorm_bwd_finalize_general_kernelIffLj4ELj1ELj4ELj32EEEvNS0_20BackwardKernelParamsE",
+        {{0, size}});
+    auto memory = make_memory();
+    const Address input = known_block(*memory), bias_sums = known_block(*memory), weight_sums = known_block(*memory),
+                  bias = known_block(*memory), weight = known_block(*memory);
+    const Address gradient = allocate(*memory, 4 << 20);
+    REQUIRE(memory->fill(gradient, 7, 1, 4 << 20) == maya::device::MemoryStatus::kOk);
+    Parameter parameter = engine_norm(3, 1);
+    parameter.add(input).add(input).add(input).add(input).add(uint64_t{0}).add(uint64_t{0}).add(uint64_t{0}).add(input);
+    if (size == 128) parameter.add(input);
+    parameter.add(bias_sums).add(weight_sums).add(gradient).add(bias).add(weight);
+    backward.launch(*memory, {parameter}, 3);
+    check_unknown(*memory, bias_sums, 0, 3 * 1024 * 4);
+    check_unknown(*memory, weight_sums, 0, 3 * 1024 * 4);
+    CHECK_FALSE(memory->known(gradient + 577 * 1024 * 2 - 1, 1));
+    CHECK(memory->known(gradient + 577 * 1024 * 2, 64));
+    CHECK(memory->known(bias, kBlock_bytes));
+    last.launch(*memory, {parameter}, 32, 1024);
+    check_unknown(*memory, bias, 0, 1024 * 2);
+    check_unknown(*memory, weight, 0, 1024 * 2);
+    general.launch(*memory, {parameter}, 32, 1024);
+    check_unknown(*memory, weight, 0, 1024 * 4);
+    CHECK(memory->known(input, kBlock_bytes));
+  }
+}
+
+TEST_CASE("Transformer Engine's norm with a structure of another size: reach of its threads", "[effects]") {
+  const TestKernel kernel(kEngineSpace + "19ln_fwd_tuned_kernel" + kEngineTraits + "EEvNS0_19ForwardKernelParamsE",
+                          {{0, 96}});
+  auto memory = make_memory();
+  const Address means = known_block(*memory);
+  kernel.launch(*memory, {engine_norm(1, 1).add(uint64_t{0}).add(means)}, 2, 128);
+  check_unknown(*memory, means, 0, 2 * 128 * 64);
+}

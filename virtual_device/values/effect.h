@@ -190,6 +190,8 @@ std::unique_ptr<Effect> make_loss_scale_effect(const KernelInfo& kernel, const K
                                                std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_row_effect(const KernelInfo& kernel, const KernelName& name,
                                         std::vector<ScalarSlot>* scalars);
+std::unique_ptr<Effect> make_engine_norm_effect(const KernelInfo& kernel, const KernelName& name,
+                                                std::vector<ScalarSlot>* scalars);
 std::unique_ptr<Effect> make_program_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars);
 // Any kernel: what its pointers may reach.

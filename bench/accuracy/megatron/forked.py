@@ -7,6 +7,7 @@ The first call with an environment (READ_EARLY) starts that process; it ends aft
 before the copy is made. The copy has the caller's variables, folder and output; its exit status becomes the caller's.
 """
 import array
+import contextlib
 import hashlib
 import json
 import os
@@ -54,11 +55,23 @@ def run_copy(job, files):
     os._exit(status)
 
 
+@contextlib.contextmanager
+def without_device():
+    """Transformer Engine asks the device's architecture while it is imported, where flash-attn is there (only for a Blackwell's sake)."""
+    import torch
+    ask, torch.cuda.is_available = torch.cuda.is_available, lambda: False
+    try:
+        yield
+    finally:
+        torch.cuda.is_available = ask
+
+
 def serve(path):
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # a count of devices by the driver would forbid copies
     for name in IMPORTED:
         try:
-            __import__(name)
+            with without_device() if name.startswith("transformer_engine") else contextlib.nullcontext():
+                __import__(name)
         except ImportError:
             pass
     with socket.socket(socket.AF_UNIX) as server:
@@ -93,7 +106,8 @@ def main():
     if sys.argv[1] == "--serve":
         return serve(sys.argv[2])
     same = {name: value for name, value in os.environ.items() if name.startswith(READ_EARLY)}
-    name = hashlib.sha256(json.dumps([sys.executable, same], sort_keys=True).encode()).hexdigest()[:16]
+    found_early = [path for path in os.environ.get("PYTHONPATH", "").split(":") if path.endswith("stand_in")]
+    name = hashlib.sha256(json.dumps([sys.executable, same, found_early], sort_keys=True).encode()).hexdigest()[:16]
     path = os.path.join(tempfile.gettempdir(), f"megatron-forked-{os.getuid()}-{name}")
     client = socket.socket(socket.AF_UNIX)
     try:

@@ -9,6 +9,7 @@ logs, and the predicted time of an iteration, with what NVIDIA recorded. README.
 import argparse
 import collections
 import csv
+import functools
 import json
 import os
 import re
@@ -68,11 +69,23 @@ def why_not(row, engine):
     return None if engine or "--transformer-impl local" in row["args"] else "needs Transformer Engine"
 
 
+def takes_flash(row, when):
+    """Whether Transformer Engine chose flash-attn for the recorded run: where it was told to, and by itself on an A100, on which cuDNN's attention is not
+    deterministic (its own rules, dot_product_attention/utils.py, which also prefer cuDNN's from Hopper on). The flash-attn in image 24.01 is too old to be
+    deterministic."""
+    told = re.search(r"--attention-backend (\S+)", row["args"])
+    if told:
+        return told.group(1) == "flash"
+    if not row["gpu"].startswith("A100") or "--transformer-impl local" in row["args"] or "--spec local" in row["args"]:
+        return False
+    return "NVTE_ALLOW_NONDETERMINISTIC_ALGO=0" not in row["env"] or when is None or when[2] != "24.01"
+
+
 class Case:
     """One command line on one device; serves all rows that have it."""
 
-    def __init__(self, row, options, megatron):
-        self.row, self.options, self.megatron = row, options, megatron
+    def __init__(self, row, options, megatron, flash):
+        self.row, self.options, self.megatron, self.flash = row, options, megatron, flash
         self.commit = head_of(megatron)
         self.device, self.cluster = GPUS[row["gpu"]]
         self.world = int(row["nodes"] or 1) * int(row["gpus_per_node"] or 8)
@@ -84,8 +97,11 @@ class Case:
         of_last = self.world - tensor if kind(row) not in TEXT or stages > 1 else 0
         last = sorted({of_last, 0 if kind(row) in TEXT else of_last})
         first_of_stages = [stage * (self.world // stages) for stage in range(stages)]
-        self.ranks = {"all": list(range(self.world)), "stages": first_of_stages, "last": last}[options.ranks]
-        self.folder = os.path.join(options.keep, f"{self.device}-{row['case'].replace('/', '-')}-{options.ranks}-{os.path.basename(megatron)}")
+        # Megatron's FSDP compares where the shards of all ranks begin, which is the same for twins.
+        self.live = "all" if "--use-megatron-fsdp" in row["args"] else options.ranks
+        self.ranks = {"all": list(range(self.world)), "stages": first_of_stages, "last": last}[self.live]
+        self.folder = os.path.join(options.keep, f"{self.device}-{row['case'].replace('/', '-')}-{self.live}-{os.path.basename(megatron)}"
+                                   + "-flash" * flash)
         program = PROGRAMS[kind(row)]  # in the root of earlier checkouts
         self.program = program if os.path.exists(os.path.join(megatron, program)) else os.path.basename(program)
 
@@ -97,8 +113,6 @@ class Case:
         # Nothing is saved here; --test-mode compares the weights of ranks, which kernels would have made.
         for left_out in ("--async-save", "--use-persistent-ckpt-worker", "--verify-integrity", "--test-mode"):
             text = text.replace(left_out, "")
-        if not self.options.flash:  # has no wheel; cuDNN's attention keeps the same tensors
-            text = re.sub(r"--attention-backend flash\b", "--attention-backend fused", text)
         if kind(self.row) in TEXT:
             if "--spec local" in text:  # the default of the other layers' choice needs Transformer Engine
                 text += " --transformer-impl local"
@@ -107,12 +121,14 @@ class Case:
             text += " --mock-data"
         else:
             text += " --mock-data --tokenizer-type NullTokenizer --vocab-size 50256"  # padded as GPT-2's 50257
-        if self.options.ranks != "all" and self.options.torch < (2, 15):  # such a group would wait for ranks that do not live
+        if self.live != "all" and self.options.torch < (2, 15):  # such a group would wait for ranks that do not live
             text += " --disable-gloo-process-groups"
             if "--use-distributed-optimizer" in text:  # its checkpoints in the other form use gloo
                 text = re.sub(r"--ckpt-format torch\b(?!_)", "--ckpt-format torch_dist", text)
         # Memory is logged before the evaluation at the end, which is left out so.
-        cache = ["--data-cache-path", "cache"] if kind(self.row) in TEXT or self.options.ranks == "all" else []  # else each rank builds its own
+        cache = ["--data-cache-path", "cache"] if kind(self.row) in TEXT or self.live == "all" else []  # else each rank builds its own
+        for name in missing(self.megatron, text):  # recorded before the case got it
+            text = re.sub(rf"{name}(?![\w-])( (?!--)\S+)*", "", text)
         return shlex.split(text) + ["--exit-interval", str(self.options.iterations), *cache, "--tensorboard-dir", "tensorboard"]
 
     def prepare(self, environment):
@@ -143,6 +159,8 @@ class Case:
         paths = [os.path.join(HERE, "python"), self.megatron]
         if "uninstall_te" not in self.row["case"]:  # that case removes Apex itself
             paths.append(os.path.join(HERE, "apex_stand_in"))
+        if self.flash and not self.options.flash:
+            paths.append(os.path.join(HERE, "flash_attn_stand_in"))
         paths += filter(None, [os.environ.get("PYTHONPATH")])
         environment = dict(os.environ, **RUNNER, MEGATRON_LOG_EVERY_RANK="1", TORCHINDUCTOR_COMPILE_THREADS="1", PYTHONPATH=":".join(paths))
         environment.update(pair.split("=", 1) for pair in self.row["env"].split())
@@ -191,6 +209,18 @@ class Case:
         if run.returncode not in (0, 1):
             return None
         return json.loads(run.stdout)["step_time_ms"]["median"] / 1e3
+
+
+@functools.lru_cache(maxsize=None)
+def knows(megatron, name):
+    """Whether a checkout has an option, that a case may have got after it. Options are also made of the fields of classes."""
+    stem = name.removeprefix("--").removeprefix("no-")
+    words = [argument for word in (name, stem.replace("-", "_")) for argument in ("-e", word)]
+    return subprocess.run(["git", "-C", megatron, "grep", "-qF", *words, "--", "*.py"], stderr=subprocess.DEVNULL).returncode != 1
+
+
+def missing(megatron, arguments):
+    return [name for name in re.findall(r"--[a-z][\w-]*", arguments) if not knows(megatron, name)]
 
 
 def installed(python, package):
@@ -262,7 +292,10 @@ def main():
             own = options.as_recorded or (options.sweep and same)
             commit = when[0] if own else options.commit
             megatron = checkout_at(options.megatron, commit, options.keep) if commit else options.megatron
-            case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"], megatron), Case(row, options, megatron))
+            if not own and when is not None and missing(megatron, row["args"].replace("--verify-integrity", "")):  # the case is younger
+                megatron = checkout_at(options.megatron, when[0], options.keep)
+            flash = bool(engine) and takes_flash(row, when)
+            case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"], megatron, flash), Case(row, options, megatron, flash))
             if not hasattr(case, "failure"):
                 if options.minutes and time.monotonic() - began > 60 * options.minutes and not case.known():
                     case.failure = "not reached yet"

@@ -2,7 +2,9 @@
 
 - the one name of Python 3.12 that its training package imports and Python 3.11 lacks;
 - with MEGATRON_LOG_EVERY_RANK=1, every rank writes the TensorBoard files that otherwise the last rank of the world alone writes, into
-  a folder of its own, rank0 and so on: where ranks stand for their twins, the last one does not run.
+  a folder of its own, rank0 and so on: where ranks stand for their twins, the last one does not run;
+- the process is not tied to processors near its device, for which Megatron-LM asks a runtime that cuda-python carries inside and that
+  only works with NVIDIA's driver. No memory of the device depends on it.
 """
 import importlib.abc
 import importlib.machinery
@@ -30,16 +32,24 @@ def _log_every_rank(module):
     module._set_tensorboard_writer = make_of_rank
 
 
+def _leave_affinity(module):
+    if hasattr(module, "set_ideal_affinity_for_current_gpu"):
+        module.set_ideal_affinity_for_current_gpu = lambda: None
+
+
+_PATCHES = {"megatron.training.global_vars": _log_every_rank, "megatron.core.pipeline_parallel.utils": _leave_affinity}
+
+
 class _Watcher(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name != "megatron.training.global_vars":
+        if name not in _PATCHES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         run = spec.loader.exec_module
 
         def run_and_patch(module):
             run(module)
-            _log_every_rank(module)
+            _PATCHES[name](module)
 
         spec.loader.exec_module = run_and_patch
         return spec
