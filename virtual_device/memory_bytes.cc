@@ -69,12 +69,27 @@ void Memory::Impl::store_fill(Region& region, Address home, uint64_t bytes, uint
   region.known.set_fill(home, home + bytes, word);
 }
 
+namespace {
+
+// Zeros where there are none yet. Memory that nobody has written to gets pages of its own by a write, not by a look:
+// what programs move out to the host, activations of many gigabytes, would otherwise take as much of this machine.
+void write_zeros(unsigned char* to, uint64_t bytes) {
+  constexpr uint64_t kPage_bytes = 4096;
+  static constexpr unsigned char kZeros[kPage_bytes] = {};
+  for (uint64_t done = 0; done < bytes; done += kPage_bytes) {
+    const uint64_t part = std::min(kPage_bytes, bytes - done);
+    if (std::memcmp(to + done, kZeros, part) != 0) std::memset(to + done, 0, part);
+  }
+}
+
+}  // namespace
+
 void Memory::Impl::load(const Region& region, Address home, void* destination, uint64_t bytes) const {
   auto* out = static_cast<unsigned char*>(destination);
   region.known.visit(home, home + bytes, [&](uint64_t begin, uint64_t end, const KnownBytes::Piece* piece) {
     unsigned char* to = out + (begin - home);
-    if (piece == nullptr)
-      std::memset(to, 0, end - begin);
+    if (piece == nullptr || (piece->fill && piece->word == 0))
+      write_zeros(to, end - begin);
     else if (piece->fill)
       expand_fill(to, begin, end - begin, piece->word);
     else

@@ -17,7 +17,7 @@ class Cases(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
-        self.options = types.SimpleNamespace(ranks="last", keep=scratch.name, iterations=3, torch=(2, 11), flash="", sweep=scratch.name)
+        self.options = types.SimpleNamespace(ranks="last", keep=scratch.name, iterations=3, torch=(2, 11), flash="", memory_only=True, sweep=scratch.name)
 
     def case(self, args, name="gpt/one", megatron="/nowhere/megatron"):
         row = {"case": name, "gpu": "H100 (DGX)", "nodes": "2", "gpus_per_node": "4", "env": "", "args": "--train-iters 50 " + args}
@@ -110,6 +110,18 @@ class Copies(unittest.TestCase):
                 self.assertEqual((arguments, folder, variable), ([str(status), "--x"], os.path.realpath(scratch), mine))
                 parents.add(parent)
             self.assertEqual(len(parents), 1)  # both are copies of one process
+
+    def test_copies_run_beside_each_other(self):
+        meet = "import os, sys, time\nopen(sys.argv[1], 'w').close()\nfor _ in range(600):\n    if os.path.exists(sys.argv[2]): sys.exit(0)\n    time.sleep(0.1)\nsys.exit(1)"
+        with tempfile.TemporaryDirectory() as scratch:
+            program = os.path.join(scratch, "program.py")
+            with open(program, "w") as file:
+                file.write(meet)
+            environment = {**os.environ, "TMPDIR": scratch, "FORKED_IDLE_SECONDS": "2"}
+            both = [subprocess.Popen([sys.executable, os.path.join(FOLDER, "forked.py"), program, *names], cwd=scratch, env=environment) for names in ("ab", "ba")]
+            self.assertEqual([one.wait(timeout=120) for one in both], [0, 0])
+            servers = [name for name in os.listdir(scratch) if name.endswith(".log")]
+            self.assertEqual(len(servers), 1)
 
 
 if __name__ == "__main__":

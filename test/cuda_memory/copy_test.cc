@@ -1,6 +1,8 @@
 // Linear copies.
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <string>
 
 #include "driver_memory_helpers.h"
@@ -44,6 +46,30 @@ TEST_CASE("memory that nobody wrote reads as zero, also after it was used before
   address = allocate(3 * kMiB);
   CHECK(download(address, 3 * kMiB) == Bytes(3 * kMiB, 0));
   CHECK(cuMemFree_v2(address) == CUDA_SUCCESS);
+}
+
+TEST_CASE("zeros that come down take none of this machine's memory, and overwrite what was there") {
+  const auto resident_bytes = [] {
+    size_t size = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  };
+  PrimaryContext context;
+  const CUdeviceptr unknown = allocate(256 * kMiB);
+  void* host = nullptr;
+  REQUIRE(cuMemHostAlloc(&host, 256 * kMiB, 0) == CUDA_SUCCESS);
+  auto* const bytes = static_cast<unsigned char*>(host);
+  bytes[0] = bytes[100 * kMiB + 7] = bytes[256 * kMiB - 1] = 7;
+  const size_t before = resident_bytes();
+  for (const bool filled : {false, true}) {
+    if (filled) REQUIRE(cuMemsetD8_v2(unknown, 0, 256 * kMiB) == CUDA_SUCCESS);
+    REQUIRE(cuMemcpyDtoH_v2(host, unknown, 256 * kMiB) == CUDA_SUCCESS);
+    CHECK(resident_bytes() < before + 32 * kMiB);
+    for (const size_t at : {size_t{0}, 100 * kMiB + 7, 256 * kMiB - 1}) CHECK(bytes[at] == 0);
+    bytes[100 * kMiB + 7] = 9;
+  }
+  CHECK(cuMemFreeHost(host) == CUDA_SUCCESS);
+  CHECK(cuMemFree_v2(unknown) == CUDA_SUCCESS);
 }
 
 TEST_CASE("copies between devices") {

@@ -43,6 +43,26 @@ TEST_CASE("const pointers in the signature are inputs", "[effects]") {
   CHECK_FALSE(memory->known(out, 4));
 }
 
+TEST_CASE("where sequences begin is only read by Transformer Engine's context parallelism", "[effects]") {
+  const std::string space = "_ZN18transformer_engine16context_parallel";
+  const TestKernel half(space + "27thd_read_half_tensor_kernelEPvS1_Piiiii",
+                        {{0, 8}, {8, 8}, {16, 8}, {24, 4}, {28, 4}, {32, 4}, {36, 4}});
+  const TestKernel places(space + "28thd_partition_indices_kernelEPiS1_iiii",
+                          {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 4}, {28, 4}});
+  auto memory = make_memory();
+  const Address lengths = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<int32_t>(*memory, lengths, {0, 64});
+  for (const TestKernel* kernel : {&half, &places}) {
+    put<int32_t>(*memory, out, {1});
+    std::vector<Parameter> parameters = {value(out)};
+    if (kernel == &half) parameters.push_back(value(uint64_t{0}));
+    parameters.insert(parameters.end(), {value(lengths), value(1), value(128), value(0), value(64)});
+    kernel->launch(*memory, parameters);
+    CHECK(memory->known(lengths, 8));
+    CHECK_FALSE(memory->known(out, 4));
+  }
+}
+
 TEST_CASE("in small allocations the reach is bounded, in large ones it is not", "[effects]") {
   auto memory = make_memory();
   const Address small = allocate(*memory, 2 << 20), large = allocate(*memory, 32 << 20);

@@ -141,6 +141,44 @@ TEST_CASE("what FlashAttention prepares for 3 sequences: a counter and lists of 
   CHECK(memory->known(lengths, kBlock_bytes));
 }
 
+TEST_CASE("what Transformer Engine makes of where sequences begin: 3 lengths, 4 offsets of 64 bits", "[effects]") {
+  const std::string space = "_ZN18transformer_engine10fused_attn";
+  const TestKernel lengths(space + "28cu_seqlens_to_actual_seqlensEllPKiS2_PiS3_",
+                           {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}});
+  const TestKernel offsets(
+      space + "28cu_seqlens_padded_to_offsetsE21NVTE_QKV_Layout_GroupllllllPKiS3_NS_5DTypeEPvS5_S5_S5_S5_", {{0, 4},
+                                                                                                             {8, 8},
+                                                                                                             {16, 8},
+                                                                                                             {24, 8},
+                                                                                                             {32, 8},
+                                                                                                             {40, 8},
+                                                                                                             {48, 8},
+                                                                                                             {56, 8},
+                                                                                                             {64, 8},
+                                                                                                             {72, 4},
+                                                                                                             {80, 8},
+                                                                                                             {88, 8},
+                                                                                                             {96, 8},
+                                                                                                             {104, 8},
+                                                                                                             {112, 8}});
+  auto memory = make_memory();
+  const Address begins = known_block(*memory), queries = known_block(*memory), keys = known_block(*memory);
+  const int64_t actual = 1, most = 3, heads = 4, size = 64;
+  lengths.launch(*memory, {value(actual), value(most), value(begins), value(begins), value(queries + 64), value(keys)},
+                 1, 128);
+  check_unknown(*memory, queries, 64, 64 + 3 * 4);
+  check_unknown(*memory, keys, 0, 3 * 4);
+  const Address first = known_block(*memory), last = known_block(*memory);
+  offsets.launch(*memory,
+                 {value(3), value(actual), value(most), value(heads), value(heads), value(size), value(size),
+                  value(begins), value(begins), value(2), value(first), value(uint64_t{0}), value(uint64_t{0}),
+                  value(uint64_t{0}), value(last + 64)},
+                 1, 128);
+  check_unknown(*memory, first, 0, 4 * 8);
+  check_unknown(*memory, last, 64, 64 + 4 * 8);
+  CHECK(memory->known(begins, kBlock_bytes));
+}
+
 TEST_CASE("a kernel of that name with other parameters is like any other", "[effects]") {
   // void vllm::act_and_mul_kernel(float*, float const*, int): reach by its threads.
   const TestKernel kernel("_ZN4vllm18act_and_mul_kernelEPfPKfi", {{0, 8}, {8, 8}, {16, 4}});

@@ -83,6 +83,12 @@ bool holds_inputs(const KernelName& name, std::string_view type) {
   return functor.starts_with("at::native::LpNormFunctor<") || functor.starts_with("at::native::LpMaxFunctor<");
 }
 
+// Where sequences begin, which Transformer Engine's kernels of context parallelism only read, but not say so (public
+// source fused_attn/context_parallel.cu). Only their first parameter is a list of integers that they write.
+bool holds_lengths(const KernelName& name, std::string_view type, uint32_t parameter) {
+  return parameter > 0 && type == "int*" && name.function.starts_with("transformer_engine::context_parallel::");
+}
+
 }  // namespace
 
 [[gnu::noinline]] void forget_reach(const Launch& launch, Memory& memory, Address address) {
@@ -112,7 +118,7 @@ std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const Kern
     if (scalars->size() < kMaximumScalars && is_size(name, parameter, type))
       scalars->push_back({static_cast<uint16_t>(i), 0, static_cast<uint16_t>(parameter.offset),
                           static_cast<uint16_t>(parameter.size)});
-    if (is_pointer_to_const(type) || holds_inputs(name, type)) continue;
+    if (is_pointer_to_const(type) || holds_inputs(name, type) || holds_lengths(name, type, i)) continue;
     // Pointers are aligned, also inside structs: only words at multiples of 8 of the parameter block can be one.
     const uint32_t first = (8 - parameter.offset % 8) % 8;
     for (uint32_t offset = first; offset + 8 <= parameter.size; offset += 8) words.push_back({i, offset});

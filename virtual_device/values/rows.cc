@@ -1,8 +1,8 @@
 // Where kernels end that write rows: their results are unknown, but what lies behind them stays. Signatures and what is
 // written are those of the public sources of PyTorch 2.15 (ATen/native/cuda: PersistentSoftmax.cuh, SortStable.cu,
 // layer_norm_kernel.cu), of vLLM 0.33 (csrc/libtorch_stable: layernorm_kernels, pos_encoding_kernels,
-// activation_kernels) and of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu). A kernel of another signature is
-// like any other that is not known.
+// activation_kernels), of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu) and of Transformer Engine 2.14
+// (common/fused_attn/utils.cu). A kernel of another signature is like any other that is not known.
 #include <optional>
 
 #include "virtual_device/values/effect.h"
@@ -16,6 +16,7 @@ namespace {
 constexpr int8_t kOne = -1;   // instead of a parameter that holds a count
 constexpr int8_t kGrid = -2;  // blocks along x
 constexpr int8_t kGridY = -3;
+constexpr uint32_t kLargest_bytes = 8;  // of an element whose type another parameter tells
 
 // count times, step elements apart.
 struct Dimension {
@@ -28,6 +29,7 @@ struct Output {
   int8_t pointer = kOne;
   Dimension rows = {}, heads = {};
   int8_t length = kOne;
+  uint8_t more = 0;  // elements behind them
 };
 
 struct RowKernel {
@@ -70,6 +72,13 @@ constexpr RowKernel kKernels[] = {
     {"flash::prepare_varlen_num_blocks_kernel",
      "iiirrrrrriiiiisswwwwwbbbi",
      {{16}, {17, {}, {}, 9}, {18, {}, {}, 9}, {19, {}, {}, 9}, {20, {}, {}, 9}}},
+    // (sequences, the most of them, where queries and keys begin, lengths of both)
+    {"transformer_engine::fused_attn::cu_seqlens_to_actual_seqlens", "llrrww", {{4, {}, {}, 1}, {5, {}, {}, 1}}},
+    // (layout, sequences, the most of them, heads, groups, sizes of a head, where queries and keys begin, type of what
+    // follows, offsets of queries, keys, values, results, statistics: one more than sequences, of 32 or 64 bits)
+    {"transformer_engine::fused_attn::cu_seqlens_padded_to_offsets",
+     "sllllllrrswwwww",
+     {{10, {}, {}, 2, 1}, {11, {}, {}, 2, 1}, {12, {}, {}, 2, 1}, {13, {}, {}, 2, 1}, {14, {}, {}, 2, 1}}},
 };
 
 struct Letter {
@@ -135,7 +144,7 @@ class RowEffect : public ComputedEffect {
     }
     const int64_t length = number(launch, output.length);
     if (length < 0) return std::nullopt;
-    return last + Product().times(length).value();
+    return last + Product().times(length).value() + output.more;
   }
 
   const RowKernel& kernel_;
@@ -151,8 +160,8 @@ std::unique_ptr<Effect> make_row_effect(const KernelInfo& kernel, const KernelNa
     std::vector<uint32_t> elements;
     for (const Output& output : row_kernel.outputs) {
       if (output.pointer < 0) break;
-      const uint32_t bytes =
-          element_bytes(element_type(pointed_type(name.parameters[static_cast<size_t>(output.pointer)])));
+      const std::string_view type = pointed_type(name.parameters[static_cast<size_t>(output.pointer)]);
+      const uint32_t bytes = type == "void" ? kLargest_bytes : element_bytes(element_type(type));
       if (bytes == 0) return nullptr;
       elements.push_back(bytes);
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a program in a copy of a process that has imported PyTorch and Transformer Engine already, which is most of a short run's time.
+"""Runs a program in a copy of a process that has imported PyTorch, Transformer Engine and Megatron-LM already, which is most of a short run's time.
 
     forked.py PROGRAM ARGUMENTS...
 
@@ -8,10 +8,12 @@ before the copy is made. The copy has the caller's variables, folder and output;
 """
 import array
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -21,10 +23,11 @@ import time
 import traceback
 
 IDLE_SECONDS = float(os.environ.get("FORKED_IDLE_SECONDS", "300"))
+POLL_SECONDS = 0.1
 # Variables that libraries may read while they are imported.
 READ_EARLY = ("LD_AUDIT", "MAYA_DEVICE", "MAYA_INJECT", "NVTE_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "CUDA_", "CUBLAS_")
 IMPORTED = ["torch", "torch.distributed._tensor", "torch._dynamo", "torch._inductor.compile_fx", "transformer_engine.pytorch", "transformers",
-            "torch.utils.tensorboard"]
+            "torch.utils.tensorboard", "megatron.training", "megatron.core.models.gpt.gpt_layer_specs"]
 
 
 def become(job):
@@ -78,50 +81,60 @@ def serve(path):
         server.bind(path + ".new")
         server.listen()
         os.rename(path + ".new", path)
-        server.settimeout(IDLE_SECONDS)
-        while True:
-            try:
+        callers, idle_since = {}, time.monotonic()  # of copies that run, by process
+        while callers or time.monotonic() < idle_since + IDLE_SECONDS:
+            if select.select([server], [], [], POLL_SECONDS)[0]:
                 client, _ = server.accept()
-            except TimeoutError:
-                os.unlink(path)
-                return
-            with client:
-                message, extra, _, _ = client.recvmsg(1 << 20, socket.CMSG_SPACE(12))
-                files = array.array("i")
-                files.frombytes(extra[0][2])
-                job = json.loads(message)
+                job, files = receive(client)
                 copy = os.fork()
                 if copy == 0:
-                    server.close()
-                    client.close()
+                    for other in (server, client, *callers.values()):
+                        other.close()
                     run_copy(job, files)
                 for file in files:
                     os.close(file)
-                client.sendall(str(copy).encode().ljust(16))
-                _, status = os.waitpid(copy, 0)
-                client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+                callers[copy] = client
+                with contextlib.suppress(OSError):
+                    client.sendall(str(copy).encode().ljust(16))
+            for copy in list(callers):
+                ended, status = os.waitpid(copy, os.WNOHANG)
+                if ended:
+                    idle_since = time.monotonic()
+                    with callers.pop(copy) as client, contextlib.suppress(OSError):
+                        client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+    os.unlink(path)
+
+
+def receive(client):
+    message, extra, _, _ = client.recvmsg(1 << 20, socket.CMSG_SPACE(12))
+    files = array.array("i")
+    files.frombytes(extra[0][2])
+    return json.loads(message), files
 
 
 def main():
     if sys.argv[1] == "--serve":
         return serve(sys.argv[2])
     same = {name: value for name, value in os.environ.items() if name.startswith(READ_EARLY)}
-    found_early = [path for path in os.environ.get("PYTHONPATH", "").split(":") if path.endswith("stand_in")]
-    name = hashlib.sha256(json.dumps([sys.executable, same, found_early], sort_keys=True).encode()).hexdigest()[:16]
+    same["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
+    name = hashlib.sha256(json.dumps([sys.executable, same], sort_keys=True).encode()).hexdigest()[:16]
     path = os.path.join(tempfile.gettempdir(), f"megatron-forked-{os.getuid()}-{name}")
     client = socket.socket(socket.AF_UNIX)
-    try:
-        client.connect(path)
-    except OSError:
-        if os.path.exists(path):
-            os.unlink(path)
-        with open(path + ".log", "w") as log:
-            subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", path], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        for _ in range(3000):
+    with open(path + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # ranks of a world come at once
+        try:
+            client.connect(path)
+        except OSError:
             if os.path.exists(path):
-                break
-            time.sleep(0.1)
-        client.connect(path)
+                os.unlink(path)
+            with open(path + ".log", "w") as log:
+                subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", path], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                 start_new_session=True)
+            for _ in range(3000):
+                if os.path.exists(path):
+                    break
+                time.sleep(0.1)
+            client.connect(path)
     job = {"arguments": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd()}
     socket.send_fds(client, [json.dumps(job).encode()], [0, 1, 2])
     copy = int(client.recv(16))

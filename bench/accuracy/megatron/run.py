@@ -3,7 +3,7 @@
 logs, and the predicted time of an iteration, with what NVIDIA recorded. README.md in this folder tells how to get what it needs.
 
     run.py --megatron DIR --python ENV/bin/python [--data ../shared/data] [--device a100-sxm-80] [--cases REGULAR_EXPRESSION] [--keep FOLDER]
-           [--ranks all|stages|last] [--as-recorded]
+           [--ranks all|stages|last] [--memory-only] [--as-recorded]
     run.py --sweep FOLDER --megatron DIR --python ENV/bin/python    # all rows; say it again to go on where it stopped
 """
 import argparse
@@ -169,8 +169,8 @@ class Case:
             self.prepare(environment)
         # Sinkhorn's routing evens the experts' tokens out; no kernel computes it here.
         balanced = ["--inject", "routing=balanced"] if "--num-experts" in self.row["args"] else []
-        forked = [os.path.join(HERE, "forked.py")] if self.options.ranks == "last" else []  # only memory is asked for
-        trace = ["--no-trace"] if self.options.ranks == "last" else ["--trace-dir", "trace"]
+        forked = [os.path.join(HERE, "forked.py")] if self.options.memory_only else []
+        trace = ["--no-trace"] if self.options.memory_only else ["--trace-dir", "trace"]
         command = [self.options.maya_run, *balanced, "--device", self.device, *trace, "--world-size", str(self.world), "--gpus-per-node",
                    str(self.per_node), "--cluster", self.cluster, "--ranks", ",".join(map(str, self.ranks)), "--jobs", "1", "--",
                    self.options.python, *forked, os.path.join(self.megatron, self.program), *self.arguments()]
@@ -202,6 +202,20 @@ class Case:
         with open(kept, "w") as file:
             json.dump(out, file)
         return out
+
+    def stage(self, rank):
+        return rank // (self.world // option(self.row["args"], "--pipeline-model-parallel-size", 1))
+
+    def alone(self, rank):
+        """What a rank of the same stage logged where it ran alone, of runs in the same folder; None where there is none."""
+        for ranks in ("stages", "last"):
+            kept = os.path.join(self.folder.replace("-all-", f"-{ranks}-"), "memory.json")
+            if os.path.exists(kept):
+                with open(kept) as file:
+                    for other, values in json.load(file).items():
+                        if self.stage(int(other)) == self.stage(rank):
+                            return values
+        return None
 
     def seconds(self, scale):
         run = subprocess.run([self.options.maya_run.replace("maya-run", "maya-predict"), "--json", "--host-scale", str(scale),
@@ -246,6 +260,7 @@ def main():
     parser.add_argument("--ranks", choices=["all", "stages", "last"], default="all",
                         help="all live, or the first of each pipeline stage runs alone, or only the one that reads the data of the last rank, which is "
                         "the one that NVIDIA logs")
+    parser.add_argument("--memory-only", action="store_true", help="no times: nothing is traced, and a rank is a copy of a process, which is faster")
     parser.add_argument("--as-recorded", action="store_true",
                         help="only rows recorded with this PyTorch, with the Megatron-LM that they were recorded with")
     parser.add_argument("--sweep", metavar="FOLDER", default="",
@@ -265,7 +280,7 @@ def main():
     if not os.path.exists(golden):
         fail(f"no such file: {golden}")
     if options.sweep:
-        options.keep, options.ranks = options.sweep, "last"
+        options.keep, options.ranks, options.memory_only = options.sweep, "last", True
     options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="megatron-"))
     os.makedirs(options.keep, exist_ok=True)
 
@@ -326,6 +341,18 @@ def main():
         print(f"| {row['case']} | {row['gpu'][:4]} | {row['software']} | {', '.join(map(str, when or ['not known']))} | {wanted} | "
               f"{case.commit} | {ours} | {differences} | "
               f"{100 * worst:.2f} % |")
+
+    several = {id(case): case for _, case, _ in scored if case.live == "all" and len(case.found) > 1}
+    if several:
+        print("\nEvery rank, and what ranks of the same stage logged that ran alone:\n\n| case | GPU | ranks | all living | alone | living - alone |\n|---|---|---|---|---|---|")
+        for case in several.values():
+            alike = {}
+            for rank, values in sorted(case.found.items()):
+                alike.setdefault((case.stage(rank), tuple(values)), []).append(rank)
+            for (_, values), ranks in alike.items():
+                alone = case.alone(ranks[0])
+                print(f"| {case.row['case']} | {case.row['gpu'][:4]} | {', '.join(map(str, ranks))} | {list(values)} | {alone or 'not run'} | "
+                      f"{[a - b for a, b in zip(values, alone)] if alone else ''} |")
 
     # Eight ranks that live on a few cores hold each other up: only ranks that ran alone tell times.
     whole = {id(case): case for _, case, _ in scored if options.ranks == "stages" and len(case.found) == len(case.ranks)}
