@@ -83,21 +83,34 @@ std::vector<uint32_t> main_stream_work(const trace::LoadedTrace& trace, const Co
   return work;
 }
 
-// Serving engines make tokens instead of training: a kernel that takes in what was sampled ends every step of
-// generation (vLLM's runner counts the tokens of its requests with it), and none that only warms up, captures graphs or
-// measures memory, which can be most of a run.
-bool ends_generation(const OperationCost& cost) { return cost.name.find("_post_update_kernel") != std::string::npos; }
+// Generation makes tokens instead of training. Serving engines end every step of it with a kernel that takes in what
+// was sampled (vLLM's runner counts the tokens of its requests with it), and none that only warms up, captures graphs
+// or measures memory, which can be most of a run.
+bool ends_engine_step(const OperationCost& cost) { return cost.name.find("_post_update_kernel") != std::string::npos; }
 
-// Steps of generation: each ends with such a kernel. Empty for programs that train, and for fewer than three.
-std::vector<Marked> generation_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
+// PyTorch chooses a token by argmax, also where it samples (torch.multinomial of one sample divides by exponential
+// noise and takes the largest). transformers' generate() does so once a step.
+bool samples(const OperationCost& cost) {
+  return cost.name.find("ArgMaxOps") != std::string::npos || cost.name.find("sampleMultinomial") != std::string::npos;
+}
+
+bool updates_weights(const OperationCost& cost) { return cost.work.family == Family::kOptimizer; }
+
+bool trains(const OperationCost& cost) {
+  if (updates_weights(cost)) return true;
+  constexpr std::string_view kParts[] = {"backward", "Backward", "_bwd", "_grad"};
+  return std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](std::string_view part) { return cost.name.find(part) != std::string::npos; });
+}
+
+// Steps that end with an operation of the kind `ends`. Empty for fewer than three.
+template <typename Ends>
+std::vector<Marked> steps_that_end(const trace::LoadedTrace& trace, const CostTable& costs, Ends&& ends) {
   constexpr size_t kFewest = 3;
   std::vector<Marked> marks;
   uint32_t begin = 0;
   for (uint32_t i = 0; i < trace.events.size(); ++i) {
-    if (costs.of_event[i] == kNone) continue;
-    const OperationCost& cost = costs.costs[costs.of_event[i]];
-    if (cost.work.family == Family::kOptimizer) return {};
-    if (!ends_generation(cost)) continue;
+    if (costs.of_event[i] == kNone || !ends(costs.costs[costs.of_event[i]])) continue;
     marks.push_back({begin, i + 1});
     begin = i + 1;
   }
@@ -210,6 +223,25 @@ Steps from_marks(const std::vector<Marked>& marks, FoundBy found_by, const CostT
   return steps;
 }
 
+// Steps of generate(): one sampling each. Those that do not do what most steps do, the prompt's pass before the first
+// token of every call among them, are left out. Empty where argmax is something else than the choice of a token: where
+// no embedding is looked up between two of them, as in a router of experts, or most of the steps differ.
+Steps sampled_steps(const std::vector<Marked>& marks, const CostTable& costs, const std::vector<uint32_t>& work) {
+  Steps steps = from_marks(marks, FoundBy::kRepetition, costs, work);
+  std::map<uint64_t, size_t> counts;
+  for (const Step& step : steps.steps) ++counts[step.signature];
+  const auto usual =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (counts.empty() || usual->second * 2 <= steps.steps.size()) return {};
+  std::erase_if(steps.steps, [&](const Step& step) { return step.signature != usual->first; });
+  const auto looks_up = [&](uint32_t event) {
+    return costs.of_event[event] != kNone && costs.costs[costs.of_event[event]].work.family == Family::kEmbedding;
+  };
+  for (uint32_t event = steps.steps[0].begin; event < steps.steps[0].end; ++event)
+    if (looks_up(event)) return steps;
+  return {};
+}
+
 std::vector<Token> tokens_of(const CostTable& costs, const std::vector<uint32_t>& work, bool exact) {
   std::vector<Token> tokens;
   tokens.reserve(work.size());
@@ -289,20 +321,26 @@ const char* found_by_name(FoundBy found_by) {
 Steps find_steps(const trace::LoadedTrace& trace, const CostTable& costs) {
   std::vector<Marked> marks = marked_steps(trace);
   FoundBy found_by = FoundBy::kNvtx;
-  const bool generation = marks.size() < 2;  // one marked step tells nothing about others
-  if (generation) {
-    marks = generation_steps(trace, costs);
+  const bool unmarked = marks.size() < 2;  // one marked step tells nothing about others
+  if (unmarked) {
+    marks.clear();
     found_by = FoundBy::kRepetition;
   }
+  const auto none = [&](auto&& of) { return std::none_of(costs.costs.begin(), costs.costs.end(), of); };
+  if (unmarked && none(updates_weights)) marks = steps_that_end(trace, costs, ends_engine_step);
+  const bool engine = unmarked && !marks.empty();
+  std::vector<Marked> samplings;
+  if (marks.empty() && none(trains)) samplings = steps_that_end(trace, costs, samples);
   const std::vector<uint32_t> work = main_stream_work(trace, costs, marks);
   if (work.empty()) return {};
   Steps steps;
   if (!marks.empty()) steps = from_marks(marks, found_by, costs, work);
+  if (!samplings.empty()) steps = sampled_steps(samplings, costs, work);
   if (steps.steps.size() < 2) steps = from_repetition(trace, costs, work, repetition_of_whole(costs, work));
   if (steps.steps.size() < 2)
     steps = from_repetition(trace, costs, work, closing_repetition(tokens_of(costs, work, true)));
   if (steps.steps.size() < 2) steps = whole_run(trace, costs, work);
-  steps.warm_up = count_warm_up(steps.steps, generation && !marks.empty());
+  steps.warm_up = count_warm_up(steps.steps, engine);
   return steps;
 }
 

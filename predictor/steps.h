@@ -1,5 +1,6 @@
 // Finds the training steps of a trace: by NVTX ranges that the program marks its steps with, else by the repetition of
-// the operation sequence on the stream that carries most work. A serving engine's steps are those that make tokens.
+// the operation sequence on the stream that carries most work. A serving engine's steps are those that make tokens, and
+// so are those of transformers' generate(); there the passes over prompts count for no step.
 #pragma once
 
 #include <cstdint>

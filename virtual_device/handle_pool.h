@@ -12,6 +12,8 @@
 #include <new>
 #include <utility>
 
+#include "virtual_device/leak_roots.h"
+
 namespace maya::device {
 
 template <typename T>
@@ -27,6 +29,7 @@ class HandlePool {
   ~HandlePool() {
     for (size_t i = 0; i < used_; ++i)
       if (slots_[i].live.load(std::memory_order_relaxed)) object(i)->~T();
+    roots_.clear(slots_, sizeof(Slot), capacity_);
     if (slots_ != nullptr) munmap(slots_, bytes_);
   }
   HandlePool(const HandlePool&) = delete;
@@ -46,6 +49,7 @@ class HandlePool {
         first_free_ = slots_[index].next_free;
       } else if (used_ < capacity_) {
         index = used_++;
+        roots_.grow(slots_, sizeof(Slot), used_, capacity_);
       } else {
         return nullptr;
       }
@@ -112,6 +116,7 @@ class HandlePool {
   Slot* slots_ = nullptr;
   size_t used_ = 0;
   size_t first_free_ = kNone;
+  [[no_unique_address]] LeakRoots roots_;
   mutable std::mutex mutex_;
 };
 

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 
 #include "cli/common.h"
+#include "cli/run/options.h"
 #include "cli/run/rank_process.h"
 #include "cli/run/store_server.h"
 #include "cli/run/twin_store.h"
@@ -202,38 +202,12 @@ int run_automatic(const WorldOptions& options) {
 
 }  // namespace
 
-bool parse_ranks(const std::string& text, int size, std::vector<int>* ranks) {
-  std::set<int> set;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    int first = 0, last = 0;
-    auto read = std::from_chars(at, end, first);
-    if (read.ec != std::errc()) return false;
-    last = first;
-    at = read.ptr;
-    if (at < end && *at == '-') {
-      read = std::from_chars(at + 1, end, last);
-      if (read.ec != std::errc()) return false;
-      at = read.ptr;
-    }
-    if (first < 0 || last < first || last >= size) return false;
-    for (int rank = first; rank <= last; ++rank) set.insert(rank);
-    if (at < end && (*at++ != ',' || at == end)) return false;
-  }
-  ranks->assign(set.begin(), set.end());
-  return !ranks->empty();
-}
-
 int run_world(const WorldOptions& options) {
   block_signals();
   if (options.ranks == "all") return run_living(options);
   if (options.ranks == "auto") return options.size == 1 ? run_living(options) : run_automatic(options);
   std::vector<int> ranks;
-  if (!parse_ranks(options.ranks, options.size, &ranks))
-    fail(kTool, kUsage,
-         "--ranks is no list of ranks below " + std::to_string(options.size) + ": " + options.ranks +
-             "; give auto, all, or for example 0,3,8-15");
+  parse_ranks(options.ranks, options.size, &ranks);
   return static_cast<int>(ranks.size()) == options.size ? run_living(options) : run_alone(options, ranks, {});
 }
 

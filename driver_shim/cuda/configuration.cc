@@ -192,7 +192,9 @@ void print_line(std::string_view text) noexcept {
   char line[1024] = "maya: ";
   constexpr size_t kPrefix = 6;
   const size_t length = text.size() < sizeof line - kPrefix - 1 ? text.size() : sizeof line - kPrefix - 1;
-  memcpy(line + kPrefix, text.data(), length);
+  // Names come from images and files that may hold anything.
+  std::transform(text.begin(), text.begin() + length, line + kPrefix,
+                 [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c; });
   line[kPrefix + length] = '\n';
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, kPrefix + length + 1);
 }

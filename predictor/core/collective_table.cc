@@ -252,8 +252,8 @@ CollectiveEstimate estimate_collective(const device::DeviceProfile& profile, con
     result.plan.ns = profile.kernel_floor_ns + 2 * call.bytes / (profile.memory_bandwidth * kCopyShare) * 1e9;
     estimate = {result.plan.ns, 0.75 * result.plan.ns, 1.35 * result.plan.ns, Provenance::kAnalytic};
   }
-  if (work.guessed) {
-    estimate.provenance = Provenance::kUnknown;
+  if (work.guessed || work.rough) {
+    estimate.provenance = work.guessed ? Provenance::kUnknown : Provenance::kAnalytic;
     estimate.low_ns = 0.25 * estimate.median_ns;
     estimate.high_ns = 4 * estimate.median_ns;
   }

@@ -76,6 +76,7 @@ bool multi_tensor_work(const LaunchContext& context, Work* work);  // PyTorch an
 bool attention_kernel_work(const LaunchContext& context, Work* work);    // FlashAttention, CUTLASS fused attention
 bool triton_work(const LaunchContext& context, Work* work);              // Inductor's generated kernels
 bool xla_work(const LaunchContext& context, Work* work);                 // kernels that XLA compiles
+bool xla_collective_work(const LaunchContext& context, Work* work);      // of these, collectives
 bool convolution_kernel_work(const LaunchContext& context, Work* work);  // cuDNN's and PyTorch's convolutions
 bool matrix_work(const LaunchContext& context, Work* work);              // CUTLASS and cuBLAS kernels launched by name
 bool collective_kernel_work(const LaunchContext& context, Work* work);   // NCCL's kernels, as profilers see them

@@ -149,10 +149,13 @@ Work work_of(const LaunchView& launch, std::string_view demangled) {
     work.written_bytes = std::max(work.written_bytes, 0.0);
     return work;
   };
-  // Counts know more than names do: only operations that measurements are tied to keep their own.
+  // Counts know more than names do: only operations that measurements are tied to, and what goes between devices, keep
+  // their own.
   if (launch.counted != nullptr) {
     Work work;
-    return model::triton_work(context, &work) ? sane(std::move(work)) : model::custom_work(context);
+    return model::triton_work(context, &work) || model::xla_collective_work(context, &work)
+               ? sane(std::move(work))
+               : model::custom_work(context);
   }
   for (auto* recognise : kRecognisers) {
     Work work;

@@ -67,6 +67,13 @@ TEST_CASE("Nonsense in a variable is one line, and no device") {
   CHECK(with_variable("MAYA_DEVICE", "h9000", init_result).text.find("a100-sxm-80") != std::string::npos);
 }
 
+TEST_CASE("What a line names stays within it, whatever characters it has") {
+  const Outcome outcome = with_variable("MAYA_DEVICE", "two\nlines\tand\x1b[31m\x7f", init_result);
+  CHECK(outcome.status == CUDA_ERROR_INVALID_VALUE);
+  CHECK(outcome.text.find("two?lines?and?[31m?") != std::string::npos);
+  CHECK(std::count(outcome.text.begin(), outcome.text.end(), '\n') == 1);
+}
+
 TEST_CASE("Device, number of devices and memory limit are chosen by variables") {
   CHECK(with_variable("MAYA_DEVICE", "a100-sxm-40", [] {
           int multiprocessors = 0;

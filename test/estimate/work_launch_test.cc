@@ -290,7 +290,6 @@ TEST_CASE("XLA: elements from grid, block and unrolling, tensors from the number
   CHECK(work({.name = "input_reduce_fusion_3", .parameters = 2}).family == Family::kReduction);
   CHECK(work({.name = "triton_softmax_5_0", .parameters = 2}).family == Family::kSoftmax);
   CHECK(work({.name = "gemm_fusion_dot_general_8", .parameters = 3}).family == Family::kGemm);
-  CHECK(work({.name = "all_reduce_start_fusion", .parameters = 6}).family == Family::kReduction);
   CHECK_FALSE(work({.name = "void stream_executor::gpu::xla_fp_comparison<float>(float*, float*, float, unsigned long, "
                             "int*)"})
                   .guessed);

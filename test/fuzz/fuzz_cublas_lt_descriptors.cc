@@ -193,8 +193,7 @@ class Session {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr size_t kMostBytes = 4096;
-  Input input(data, std::min(size, kMostBytes));
+  Input input(data, size);
   Session().run(input);
   return 0;
 }

@@ -408,8 +408,7 @@ class Session {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr size_t kMost_bytes = 1 << 12;
-  FuzzInput input(data, std::min(size, kMost_bytes));
+  FuzzInput input(data, size);
   Session().run(input);
   return 0;
 }

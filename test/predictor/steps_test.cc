@@ -187,6 +187,67 @@ TEST_CASE("one or two tokens show no steps of generation") {
   }
 }
 
+namespace {
+
+// The names that PyTorch 2.15 launches in transformers' generate(), greedy and sampling.
+constexpr const char* kChoice =
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, "
+    "long, 4, 4> >(at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>)";
+constexpr const char* kLookUp =
+    "void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long, unsigned int, 2, 2, -2>()";
+
+// Calls of generate(): a pass over the prompt that gives the first token, then one pass a token. `look_up`: the kernel
+// that each pass begins with.
+TraceBuilder generations(int calls, int tokens, const char* look_up = kLookUp) {
+  TraceBuilder builder;
+  for (int call = 0; call < calls; ++call)
+    for (int token = 0; token < tokens; ++token) {
+      if (token == 0) builder.after(10).copy(proto::Copy::HOST_TO_DEVICE, 4096, false, true);
+      builder.after(1000).launch(look_up, 1);
+      for (int layer = 0; layer < 4; ++layer)
+        for (const char* name : {"norm", "product", token == 0 ? "attention_prompt" : "attention", "product"})
+          builder.after(1000).launch(name, token == 0 ? 1000 : 100);
+      builder.after(1000).launch(kChoice, 2);
+    }
+  return builder;
+}
+
+}  // namespace
+
+TEST_CASE("generate(): one step a token after the first of each call, however many calls; prompts are no steps") {
+  for (const int calls : {1, 3}) {
+    TraceBuilder builder = generations(calls, 12);
+    const Steps steps = steps_of(builder);
+    INFO(calls << " calls");
+    CHECK(steps.found_by == FoundBy::kRepetition);
+    REQUIRE(steps.steps.size() == static_cast<size_t>(calls) * 11);
+    CHECK(steps.warm_up == 1);  // the first of them loads its kernels
+    for (const Step& step : steps.steps) {
+      CHECK(step.end - step.begin == 1 + 4 * 4 + 1);
+      CHECK(step.signature == steps.steps.front().signature);
+    }
+  }
+}
+
+TEST_CASE("an argmax that chooses no token makes no step of generation") {
+  // A router of experts in each of four layers of a model without a table of tokens: a step is a whole pass.
+  TraceBuilder router;
+  for (int pass = 0; pass < 6; ++pass) {
+    router.after(1000).launch("patches", 100);
+    for (int layer = 0; layer < 4; ++layer)
+      for (const char* name : {"norm", kChoice, "product"}) router.after(1000).launch(name, 100);
+  }
+  CHECK(steps_of(router).steps.size() == 6);
+  // Accuracy of a batch of a program that trains, by an optimizer that no name tells.
+  TraceBuilder training;
+  for (int step = 0; step < 6; ++step)
+    for (const char* name : {kLookUp, "product", kChoice, "softmax_backward", "update"})
+      training.after(1000).launch(name, 100);
+  const Steps steps = steps_of(training);
+  REQUIRE(steps.steps.size() == 6);
+  CHECK(steps.steps.front().end - steps.steps.front().begin == 5);
+}
+
 // Reinforcement learning: a program makes tokens and trains on them.
 TEST_CASE("a program that makes tokens and trains has training steps") {
   TraceBuilder builder;
