@@ -156,7 +156,8 @@ class Memory {
   void make_unknown_around_values(Address destination, uint64_t bytes);
   static constexpr uint64_t kSeparateValue_bytes = 64;
   static constexpr uint64_t kSeparateAlignment_bytes = 512;
-  bool known(Address source, uint64_t bytes) const;  // every byte known
+  bool known(Address source, uint64_t bytes) const;      // every byte known
+  bool any_known(Address source, uint64_t bytes) const;  // at least one
   // Fast filter of the launch path: false means that no byte of the allocation around `address` is known. No lock.
   bool maybe_known(Address address) const {
     return in_device_range(address) && filter_->maybe_known(address - range_base_);

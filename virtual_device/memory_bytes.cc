@@ -325,4 +325,17 @@ bool Memory::known(Address source, uint64_t bytes) const {
   return all;
 }
 
+bool Memory::any_known(Address source, uint64_t bytes) const {
+  if (bytes == 0 || !maybe_known(source)) return false;
+  settle(source, bytes);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (!impl_->inside(source, bytes)) return false;
+  impl_->take_over(source, bytes);
+  bool any = false;
+  impl_->for_segments(source, bytes, [&](const Region& region, Address home, uint64_t, uint64_t part) {
+    any = any || region.known.any(home, home + part);
+  });
+  return any;
+}
+
 }  // namespace maya::device

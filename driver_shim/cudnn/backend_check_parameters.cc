@@ -26,7 +26,8 @@ cudnnStatus_t check_tensor(const BackendNode& tensor) {
   if (dimensions.size() != strides.size()) return bad_parameter("dimensions and strides differ in number");
   double elements = 1, last = 1;
   for (size_t i = 0; i < dimensions.size(); ++i) {
-    if (dimensions[i] < 1 || strides[i] < 1) return bad_parameter("a dimension or stride is not positive");
+    // A stride of 0 repeats what lies there: PyTorch hands masks over so (its expand() of a bias over a batch).
+    if (dimensions[i] < 1 || strides[i] < 0) return bad_parameter("a dimension is not positive or a stride negative");
     elements *= static_cast<double>(dimensions[i]);
     last += static_cast<double>(dimensions[i] - 1) * static_cast<double>(strides[i]);
   }

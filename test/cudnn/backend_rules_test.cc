@@ -62,7 +62,8 @@ TEST_CASE_METHOD(CudnnFixture, "Tensors: documented checks") {
   };
   CHECK(status(CUDNN_DATA_FLOAT, {2, 3}, {3, 1}, 4) == CUDNN_STATUS_SUCCESS);
   CHECK(status(CUDNN_DATA_FLOAT, {2, 0}, {3, 1}, 4) == CUDNN_STATUS_BAD_PARAM);
-  CHECK(status(CUDNN_DATA_FLOAT, {2, 3}, {3, 0}, 4) == CUDNN_STATUS_BAD_PARAM);
+  CHECK(status(CUDNN_DATA_FLOAT, {2, 3}, {0, 1}, 4) == CUDNN_STATUS_SUCCESS);  // broadcast, as PyTorch expands masks
+  CHECK(status(CUDNN_DATA_FLOAT, {2, 3}, {-3, 1}, 4) == CUDNN_STATUS_BAD_PARAM);
   CHECK(status(CUDNN_DATA_FLOAT, {2, 3}, {3, 1}, 2) == CUDNN_STATUS_BAD_PARAM);
   CHECK(status(CUDNN_DATA_FLOAT, {2, 3}, {1}, 4) == CUDNN_STATUS_BAD_PARAM);
   CHECK(status(CUDNN_DATA_INT8x4, {2, 3}, {3, 1}, 4) == CUDNN_STATUS_NOT_SUPPORTED);

@@ -1,4 +1,5 @@
-"""The other everyday programs: values that a program may rely on, and Hugging Face's Trainer."""
+"""The other everyday programs: values that a program may rely on, Hugging Face's Trainer, attention with masks."""
+import pathlib
 import unittest
 
 from harness import EndToEnd, WAYS
@@ -18,6 +19,12 @@ class Programs(EndToEnd):
         self.assertIn("global_step=4", run.out)
         report = self.predict(run.trace_dir)
         self.assertGreater(report["step_time_ms"]["median"], 0)
+
+    def test_attention_masks(self):
+        run = self.run_program("maya-run", pathlib.Path(__file__).with_name("attention_masks_program.py"))
+        self.assertEqual(run.status, 0, run.explain())
+        self.assertIn("ok 72", run.out)
+        self.assertEqual(self.predict(run.trace_dir)["provenance"]["unknown"], 0)
 
     def test_exit_status_is_the_programs_own(self):
         from harness import python

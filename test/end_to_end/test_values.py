@@ -25,6 +25,11 @@ class Values(harness.EndToEnd):
         self.assertEqual(unknown, {})
         self.assertGreater(right, 10000)
 
+    def test_unknown_numbers_are_finite(self):
+        run = self.run_program("maya-run", PROGRAM.with_name("unknown_program.py"), timeout=200)
+        self.assertEqual(run.status, 0, run.explain())
+        self.assertIn("ok", run.out)
+
     def test_agreement(self):
         """Object collectives, checkpoints, loss scales and loops that wait for a device value, with 1, 2 and 4 living ranks."""
         for ranks in (1, 2, 4):

@@ -1,4 +1,6 @@
 // Values are worked out by hand; layouts are those of PyTorch 2.15's headers, sizes those found in its cubins.
+#include <limits>
+
 #include "launch_helpers.h"
 #include "virtual_device/values/offsets.h"
 
@@ -394,6 +396,62 @@ TEST_CASE("true or unknown is true, false or unknown is unknown", "[effects]") {
   CHECK_FALSE(memory->known(result + 1, 1));  // false or unknown
   CHECK(memory->known(result + 2, 2));        // false or true, unknown or true
   CHECK(get<uint8_t>(*memory, result, 4) == std::vector<uint8_t>{1, 0, 1, 1});
+}
+
+TEST_CASE("an unknown number is taken to be finite: equal to itself, below infinity", "[effects]") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  auto memory = make_memory();
+  const Address out = allocate(*memory, 512), x = allocate(*memory, 512), y = allocate(*memory, 512);
+  const TestKernel equal(kEqualFloat, {{0, 4}, {4, 4}, {8, 24}}), compare(kCompareScalar, {{0, 4}, {8, 16}, {24, 16}});
+  const auto same = [&](int32_t selector, Address a, Address b) {
+    memory->make_unknown(out, 512);
+    equal.launch(*memory, {value(3), value(selector), pointers({out, a, b})});
+  };
+  const auto against = [&](int32_t selector, float bound) {
+    memory->make_unknown(out, 512);
+    compare.launch(*memory, {value(3), Parameter().add(selector).add(bound), pointers({out, x})});
+  };
+  same(0, x, x);  // EQ
+  CHECK(memory->known(out, 3));
+  CHECK_FALSE(memory->any_known(out + 3, 509));
+  CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{1, 1, 1});
+  same(1, x, x);  // NE
+  CHECK(memory->known(out, 3));
+  CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{0, 0, 0});
+  same(0, x, y);
+  CHECK_FALSE(memory->any_known(out, 3));
+  // >=, >, <=, < of infinity and of minus infinity.
+  const std::vector<uint8_t> above = {0, 0, 1, 1};
+  for (int32_t selector = 0; selector < 4; ++selector) {
+    const uint8_t answer = above[static_cast<size_t>(selector)];
+    against(selector, inf);
+    CHECK(memory->known(out, 3));
+    CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>(3, answer));
+    against(selector, -inf);
+    CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>(3, 1 - answer));
+    against(selector, 2.0f);
+    CHECK_FALSE(memory->any_known(out, 3));
+  }
+  // Known ones among them are what they are.
+  put<float>(*memory, x, {nan});
+  put<float>(*memory, x + 8, {inf});
+  same(0, x, x);
+  CHECK(memory->known(out, 3));
+  CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{0, 1, 1});
+  against(3, inf);
+  CHECK(memory->known(out, 3));
+  CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{0, 1, 0});
+}
+
+TEST_CASE("that billions of unknown numbers are finite costs no memory", "[effects]") {
+  constexpr int32_t kCount = 1 << 30;
+  auto memory = make_memory();
+  const Address x = allocate(*memory, uint64_t{4} * kCount), out = allocate(*memory, kCount);
+  const TestKernel equal(kEqualFloat, {{0, 4}, {4, 4}, {8, 24}});
+  equal.launch(*memory, {value(kCount), value(0), pointers({out, x, x})});
+  CHECK(memory->known(out, kCount));
+  CHECK(get<uint8_t>(*memory, out + kCount - 1, 1) == std::vector<uint8_t>{1});
+  CHECK(memory->host_bytes_used() < 1 << 20);
 }
 
 TEST_CASE("masks of many elements: each as a small one of the same values, known or not", "[effects]") {

@@ -81,13 +81,18 @@ class Remembered {
 class ElementwiseEffect : public Effect {
  public:
   ElementwiseEffect(const Layout& layout, std::optional<Functor> functor, uint32_t output_bytes)
-      : layout_(layout), functor_(functor), absorbs_(functor && may_absorb(*functor)), output_bytes_(output_bytes) {}
+      : layout_(layout),
+        functor_(functor),
+        absorbs_(functor && may_absorb(*functor)),
+        may_ask_of_finite_(functor && may_ask_of_finite(*functor)),
+        output_bytes_(output_bytes) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const auto count = argument<int32_t>(launch, 0);
     if (count <= 0) return;
     Address data[kMaximumTensors];
     std::memcpy(data, argument_bytes(launch, layout_.data.parameter, layout_.data.offset), 8 * layout_.tensors);
+    if (may_ask_of_finite_ && answer_of_finite(launch, memory, static_cast<uint64_t>(count), data)) return;
     if (functor_ && layout_.outputs == 1 && may_compute(data, memory) &&
         compute(launch, memory, static_cast<uint64_t>(count), data))
       return;
@@ -97,7 +102,7 @@ class ElementwiseEffect : public Effect {
   }
 
   bool watch(std::vector<PointerSlot>* pointers) const override {
-    if (functor_ && layout_.tensors == 1) return false;  // needs no input
+    if ((functor_ && layout_.tensors == 1) || may_ask_of_finite_) return false;  // needs no known input
     for (uint32_t i = 0; i < layout_.tensors; ++i)
       pointers->push_back({layout_.data.parameter, layout_.data.offset + 8 * i});
     return true;
@@ -139,6 +144,43 @@ class ElementwiseEffect : public Effect {
     forget(memory, address, memory.bytes_to_end(address));
   }
 
+  bool asks_finite(const Launch& launch, const std::optional<Offsets>& offsets, const Address* data) const {
+    if (!may_ask_of_finite_) return false;
+    const bool same = layout_.tensors == 3 && data[1] == data[2] && type_of(launch, 1) == type_of(launch, 2) &&
+                      (!offsets || offsets->alike(1, 2));
+    return asks_of_finite(*functor_, argument_bytes(launch, layout_.function.parameter, layout_.function.offset), same);
+  }
+
+  // Where no byte of the inputs is known and the question has one answer for all finite numbers: that answer.
+  bool answer_of_finite(const Launch& launch, Memory& memory, uint64_t count, const Address* data) const {
+    const ElementType type = type_of(launch, 0);
+    const uint64_t bytes = element_bytes(type);
+    if (bytes == 0 || bytes > sizeof(uint32_t) || !memory.in_device_range(data[0])) return false;
+    std::optional<Offsets> offsets;
+    if (layout_.strided) {
+      offsets.emplace(argument_bytes(launch, layout_.calculator.parameter, layout_.calculator.offset), layout_.tensors);
+      if (!offsets->valid() || !offsets->dense(0, bytes)) return false;
+    } else if (!layout_.trivial) {
+      return false;
+    }
+    if (!asks_finite(launch, offsets, data)) return false;
+    const uint8_t* object = argument_bytes(launch, layout_.function.parameter, layout_.function.offset);
+    for (uint32_t i = 1; i < layout_.tensors; ++i) {
+      const uint64_t wide = element_bytes(type_of(launch, i));
+      if (!memory.in_device_range(data[i]) ||
+          memory.any_known(data[i], offsets ? offsets->span(count, i, wide) : count * wide))
+        return false;
+    }
+    Number zeros[kMaximumInputs], result;
+    for (int i = 0; i < functor_->inputs; ++i) zeros[i] = convert_number(Number::of(0.0), functor_->input_types[i]);
+    if (!apply_functor(*functor_, object, zeros, &result)) return false;
+    uint32_t pattern = 0;
+    store_number(convert_number(result, functor_->result_type), type, &pattern);
+    if (memory.fill(data[0], pattern, static_cast<uint32_t>(bytes), count) != MemoryStatus::kOk) return false;
+    count_computed();
+    return true;
+  }
+
   // False when the result must be taken as unknown.
   bool compute(const Launch& launch, Memory& memory, uint64_t count, const Address* data) const {
     if (!layout_.trivial && !layout_.strided) return false;
@@ -166,6 +208,7 @@ class ElementwiseEffect : public Effect {
       offsets.emplace(argument_bytes(launch, layout_.calculator.parameter, layout_.calculator.offset), layout_.tensors);
       if (!offsets->valid()) return false;
     }
+    const bool of_finite = asks_finite(launch, offsets, data);
     Operand inputs[kMaximumTensors];
     bool any_known = layout_.tensors == 1, all_known = true;
     for (uint32_t i = 1; i < layout_.tensors; ++i) {
@@ -186,6 +229,10 @@ class ElementwiseEffect : public Effect {
       for (uint32_t i = 1; i < layout_.tensors; ++i) {
         known[i - 1] = inputs[i].known(where[i], element_bytes(types[i]));
         values[i - 1] = load_number(inputs[i].at(where[i]), types[i]);
+        if (of_finite && !known[i - 1]) {
+          known[i - 1] = true;
+          values[i - 1] = convert_number(Number::of(0.0), types[i]);
+        }
         const ElementType wanted = functor_->input_types[i - 1];
         if (types[i] == wanted) continue;
         known[i - 1] = known[i - 1] && converts_to(values[i - 1], wanted);
@@ -269,7 +316,7 @@ class ElementwiseEffect : public Effect {
 
   Layout layout_;
   std::optional<Functor> functor_;
-  bool absorbs_;
+  bool absorbs_, may_ask_of_finite_;
   uint32_t output_bytes_;
 };
 

@@ -138,6 +138,11 @@ bool apply_functor(const Functor& functor, const uint8_t* object, const Number* 
 // Whether a result may be known while an input is not: false and x, true or x, a choice that does not take x.
 bool may_absorb(const Functor& functor);
 // As apply_functor(), with only those inputs known that known[i] says. False when the result depends on another one.
+//
+// Unknown numbers are taken to be finite, so a question that all finite numbers answer alike has its answer without
+// them: whether a number is infinite, or below infinity, or equal to itself. `same`: both inputs are the same element.
+bool may_ask_of_finite(const Functor& functor);
+bool asks_of_finite(const Functor& functor, const uint8_t* object, bool same);
 bool apply_functor_partly(const Functor& functor, const uint8_t* object, const Number* values, const bool* known,
                           Number* result);
 

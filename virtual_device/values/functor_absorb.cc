@@ -1,4 +1,6 @@
 // Results of elementwise functions that do not depend on an input that is unknown.
+#include <cmath>
+
 #include "virtual_device/values/functor.h"
 
 namespace maya::device {
@@ -42,6 +44,26 @@ bool may_absorb(const Functor& functor) {
     default:
       return false;
   }
+}
+
+bool may_ask_of_finite(const Functor& functor) {
+  switch (functor.operation) {
+    case Operation::kCompare:
+    case Operation::kCompareEqual:
+      return functor.inputs == 2 || (functor.inputs == 1 && is_floating(functor.compute_type));
+    case Operation::kIsPositiveInfinity:
+    case Operation::kIsNegativeInfinity:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool asks_of_finite(const Functor& functor, const uint8_t* object, bool same) {
+  if (!may_ask_of_finite(functor)) return false;
+  if (functor.inputs == 2) return same;
+  const Functor::Constant& bound = functor.operands[0];
+  return bound.type == ElementType::kNone || std::isinf(load_number(object + bound.offset, bound.type).as_real());
 }
 
 bool apply_functor_partly(const Functor& functor, const uint8_t* object, const Number* values, const bool* known,

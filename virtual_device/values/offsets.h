@@ -87,6 +87,13 @@ class Offsets {
     return count == 0 ? 0 : last + element;
   }
 
+  // True when two tensors have their elements at the same offsets.
+  bool alike(uint32_t a, uint32_t b) const {
+    for (size_t d = 0; d < sizes_.size(); ++d)
+      if (strides_[d * tensors_ + a] != strides_[d * tensors_ + b]) return false;
+    return true;
+  }
+
   // True when elements lie one behind the other.
   bool dense(uint32_t tensor, uint64_t element) const {
     uint64_t expected = element;

@@ -61,7 +61,7 @@ def fail(message, status=2):
 class Traces:
     """Runs programs through maya-run, once per program, arguments and group of devices, into `folder`."""
 
-    limit_s = 900  # for one program
+    limit_s = 3600  # for one program: 32 stages run one after another
 
     def __init__(self, folder, binaries, environments):
         self.folder, self.binaries, self.environments = folder, binaries, environments

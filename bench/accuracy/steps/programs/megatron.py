@@ -10,6 +10,7 @@ taken out again.
 """
 import argparse
 import contextlib
+import math
 
 import torch
 import torch.distributed as dist
@@ -270,11 +271,22 @@ class Stage(nn.Module):
 
 
 class Pipeline:
-    """Moves activations [length, batch, hidden] and their gradients between neighbouring stages."""
+    """Moves activations [length, batch, hidden] and their gradients between neighbouring stages. Every rank of a tensor-parallel group holds the
+    whole of them: each sends one part, and the receiving group gathers the parts over its own links (Megatron-LM's "scatter/gather")."""
 
-    def __init__(self, group, shape, device):
+    def __init__(self, group, tensor, shape, device):
         self.ranks, self.stage, self.shape, self.device = dist.get_process_group_ranks(group), dist.get_rank(group), shape, device
-        self.stages = len(self.ranks)
+        self.stages, self.tensor = len(self.ranks), tensor
+
+    def part(self, whole):
+        return whole.detach().view(-1).chunk(dist.get_world_size(self.tensor))[dist.get_rank(self.tensor)]
+
+    def gathered(self, part):
+        whole = part
+        if dist.get_world_size(self.tensor) > 1:
+            whole = torch.empty(math.prod(self.shape), dtype=part.dtype, device=part.device)
+            dist.all_gather_into_tensor(whole, part, group=self.tensor)
+        return whole.view(self.shape).requires_grad_()
 
     def exchange(self, to_previous=None, to_next=None, from_previous=False, from_next=False):
         """Sends and receives at once; neighbours that do not exist are left out. Returns what came from the previous and from the next stage."""
@@ -283,15 +295,15 @@ class Pipeline:
             if not 0 <= there < self.stages:
                 continue
             if tensor is not None:
-                orders.append(dist.P2POp(dist.isend, tensor, self.ranks[there]))
+                orders.append(dist.P2POp(dist.isend, self.part(tensor), self.ranks[there]))
             if wanted:
-                received[index] = torch.empty(self.shape, dtype=torch.float16, device=self.device, requires_grad=True)
+                received[index] = torch.empty(math.prod(self.shape) // dist.get_world_size(self.tensor), dtype=torch.float16, device=self.device)
                 orders.append(dist.P2POp(dist.irecv, received[index], self.ranks[there]))
         if orders:
             for work in dist.batch_isend_irecv(orders):
                 work.wait()
             torch.cuda.synchronize()
-        return received
+        return [None if part is None else self.gathered(part) for part in received]
 
     def run(self, forward, backward, count):
         """One forward, one backward: `forward(input)` gives the output, `backward(input, output, gradient)` the gradient of the input."""
@@ -325,7 +337,7 @@ def main():
     device = stepping.start()
     mesh = init_device_mesh("cuda", (a.stages, dist.get_world_size() // a.tensor // a.stages, a.tensor), mesh_dim_names=("stage", "data", "tensor"))
     data, tensor = mesh.get_group("data"), mesh.get_group("tensor")
-    pipeline = Pipeline(mesh.get_group("stage"), (a.seq, a.batch, a.hidden), device)
+    pipeline = Pipeline(mesh.get_group("stage"), tensor, (a.seq, a.batch, a.hidden), device)
     # Ranks that hold the same part of a layer or of the embedding: those that agree on gradients that are not finite, and the two ends.
     every = list(range(dist.get_world_size()))
     rows = [sorted(every[d * a.tensor + t + s * len(every) // a.stages] for t in range(a.tensor) for s in range(a.stages))

@@ -177,7 +177,7 @@ def main():
     p.add_argument("--checkpoint", action="store_true")
     p.add_argument("--strategy", choices=["FULL_SHARD", "SHARD_GRAD_OP"], default="FULL_SHARD")
     p.add_argument("--mixed", choices=["default", "pure"], default="default")
-    p.add_argument("--steps", type=int, default=2)
+    p.add_argument("--steps", type=int, default=7, help="memory of the second to the fifth still grows")
     a = p.parse_args()
 
     device = stepping.start()

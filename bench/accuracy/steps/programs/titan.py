@@ -57,7 +57,7 @@ def main():
     p.add_argument("--batch", type=int, required=True)
     p.add_argument("--seq", type=int, required=True)
     p.add_argument("--selective", action="store_true")
-    p.add_argument("--steps", type=int, default=2)
+    p.add_argument("--steps", type=int, default=4)
     a = p.parse_args()
 
     device = stepping.start()
