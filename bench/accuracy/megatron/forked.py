@@ -69,14 +69,28 @@ def without_device():
         torch.cuda.is_available = ask
 
 
+def import_if_there(name):
+    with contextlib.suppress(ImportError), without_device() if name.startswith("transformer_engine") else contextlib.nullcontext():
+        __import__(name)
+
+
+def leaves_device_alone(name):
+    """Whether an import starts CUDA, as in some releases of Megatron-LM: no copies can be made after that."""
+    trial = os.fork()
+    if trial == 0:
+        try:
+            import_if_there(name)
+            os._exit(int(sys.modules["torch"].cuda.is_initialized()))
+        except BaseException:
+            os._exit(1)
+    return os.waitpid(trial, 0)[1] == 0
+
+
 def serve(path):
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # a count of devices by the driver would forbid copies
     for name in IMPORTED:
-        try:
-            with without_device() if name.startswith("transformer_engine") else contextlib.nullcontext():
-                __import__(name)
-        except ImportError:
-            pass
+        if not name.startswith("megatron") or leaves_device_alone(name):
+            import_if_there(name)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path + ".new")
         server.listen()

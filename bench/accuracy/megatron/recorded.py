@@ -77,6 +77,11 @@ def head_of(megatron):
     return _git(megatron, "rev-parse", "--short=9", "HEAD").strip()
 
 
+@functools.lru_cache(maxsize=None)
+def date_of(megatron):
+    return _git(megatron, "show", "-s", "--format=%cs", "HEAD").strip()
+
+
 def checkout_at(megatron, commit, folder):
     """A checkout of `commit` in `folder`, made when it is not there."""
     path = os.path.join(folder, f"megatron-{commit}")

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from recorded import History, checkout_at, head_of
+from recorded import History, checkout_at, date_of, head_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
@@ -266,7 +266,7 @@ def main():
     parser.add_argument("--sweep", metavar="FOLDER", default="",
                         help="all rows by one rank (--ranks last), those recorded with this PyTorch with the Megatron-LM of their own commit; "
                         "what is in the folder is not run again, nor what failed (its folder is to be removed then)")
-    parser.add_argument("--commit", default="", help="the Megatron-LM to run where it is not a row's own [what --megatron holds]")
+    parser.add_argument("--commit", default="", help="the Megatron-LM to run for rows that were recorded before it with another PyTorch [for all of those what --megatron holds]")
     parser.add_argument("--minutes", type=float, default=0, help="after so many minutes no further case is begun")
     parser.add_argument("--iterations", type=int, default=5, help="at least 3")
     parser.add_argument("--limit", type=int, default=600, help="seconds for one case")
@@ -293,9 +293,9 @@ def main():
         rows = [row for row in csv.DictReader(file) if re.search(options.cases, row["case"])]
     history = History(options.megatron, options.keep)
     cases, skipped, scored, began = {}, {}, [], time.monotonic()
-    if options.sweep:  # what can be compared to the byte comes first, then what serves most rows; text takes longest
+    if options.sweep:  # what can be compared to the byte comes first, then what serves most rows
         served = collections.Counter((row["case"], row["gpu"]) for row in rows)
-        rows.sort(key=lambda row: (kind(row) in TEXT, (history.of(row) or [""] * 4)[3] != short, -served[row["case"], row["gpu"]]))
+        rows.sort(key=lambda row: ((history.of(row) or [""] * 4)[3] != short, -served[row["case"], row["gpu"]]))
     for row in rows:
         reason, when = why_not(row, engine), history.of(row)
         same = when is not None and when[3] == short
@@ -307,7 +307,8 @@ def main():
             own = options.as_recorded or (options.sweep and same)
             commit = when[0] if own else options.commit
             megatron = checkout_at(options.megatron, commit, options.keep) if commit else options.megatron
-            if not own and when is not None and missing(megatron, row["args"].replace("--verify-integrity", "")):  # the case is younger
+            if not own and commit and when is not None and (
+                    when[1] > date_of(megatron) or missing(megatron, row["args"].replace("--verify-integrity", ""))):  # the row or its case is younger
                 megatron = checkout_at(options.megatron, when[0], options.keep)
             flash = bool(engine) and takes_flash(row, when)
             case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"], megatron, flash), Case(row, options, megatron, flash))
