@@ -8,6 +8,7 @@
 #include "driver_shim/cuda/pool.h"
 #include "driver_shim/cuda/profiler.h"
 #include "driver_shim/cuda/recorder.h"
+#include "driver_shim/cuda/unknown_reads.h"
 #include "driver_shim/cuda/volume.h"
 #include "predictor/core/estimate.h"
 #include "trace_proto/writer.h"
@@ -37,10 +38,15 @@ CUresult move_bytes(device::Memory& memory, const Place& destination, const Plac
     status = memory.copy(destination.address, source.address, bytes);
   else if (destination.on_device)
     status = memory.write(destination.address, reinterpret_cast<const void*>(source.address), bytes);
-  else if (source.on_device)
+  else if (source.on_device && bytes <= kMostDeciding_bytes) {
+    uint8_t known[kMostDeciding_bytes];
+    status = memory.read(reinterpret_cast<void*>(destination.address), known, source.address, bytes);
+    if (status == device::MemoryStatus::kOk && std::memchr(known, 0, bytes) != nullptr) note_unknown_read();
+  } else if (source.on_device) {
     status = memory.read(reinterpret_cast<void*>(destination.address), source.address, bytes);
-  else
+  } else {
     std::memmove(reinterpret_cast<void*>(destination.address), reinterpret_cast<const void*>(source.address), bytes);
+  }
   return memory_result(status);
 }
 
