@@ -307,10 +307,12 @@ def main():
             own = options.as_recorded or (options.sweep and same)
             commit = when[0] if own else options.commit
             megatron = checkout_at(options.megatron, commit, options.keep) if commit else options.megatron
+            flash, others = bool(engine) and takes_flash(row, when), megatron
             if not own and commit and when is not None and (
                     when[1] > date_of(megatron) or missing(megatron, row["args"].replace("--verify-integrity", ""))):  # the row or its case is younger
                 megatron = checkout_at(options.megatron, when[0], options.keep)
-            flash = bool(engine) and takes_flash(row, when)
+            if options.sweep and not Case(row, options, megatron, flash).known() and Case(row, options, others, flash).known():
+                megatron = others  # what is there is not run again
             case = cases.setdefault((row["case"], row["gpu"], row["args"], row["env"], megatron, flash), Case(row, options, megatron, flash))
             if not hasattr(case, "failure"):
                 if options.minutes and time.monotonic() - began > 60 * options.minutes and not case.known():
