@@ -1,5 +1,9 @@
 // Kernels of vLLM (public source csrc/libtorch_stable: layernorm_kernels, pos_encoding_kernels, activation_kernels,
 // cache_kernels). A block takes a token; row lengths and heads are among the integers, whose order is given with each.
+// And its own all-reduce inside a node (custom_all_reduce): a thread takes 16 bytes at a time.
+#include <algorithm>
+#include <charconv>
+
 #include "predictor/core/launch_context.h"
 
 namespace maya::model {
@@ -28,10 +32,33 @@ constexpr InferenceKernel kKernels[] = {
     {"reshape_and_cache_kernel", Family::kElementwise, Operator::kCopy, 0, integer(2) | integer(3)},
 };
 
+// cross_device_reduce_1stage and _2stage<T, ranks>: as many blocks as the message fills, at most 36, so that it is
+// known to within a block where they are fewer.
+bool all_reduce_work(const LaunchContext& context, Work* work) {
+  constexpr std::string_view kLeaf = "cross_device_reduce_";
+  constexpr double kMostBlocks = 36, kBytesOfThread = 16;
+  constexpr int64_t kGuessedRanks = 8;
+  if (!context.name.leaf.starts_with(kLeaf)) return false;
+  const std::string_view argument = context.name.argument(1);
+  int64_t ranks = kGuessedRanks;
+  std::from_chars(argument.data(), argument.data() + argument.size(), ranks);
+  OperationRecord record(Family::kCollective, "");
+  const DataType type = first_type_in(context.name.argument(0));
+  record.set(Key::kCollective, static_cast<int64_t>(CollectiveKind::kAllReduce))
+      .set(Key::kBytes, static_cast<int64_t>(context.threads() * kBytesOfThread))
+      .set(Key::kRanks, std::max<int64_t>(ranks, 2))
+      .set(Key::kDataType, static_cast<int64_t>(type == DataType::kNone ? DataType::kBfloat16 : type));
+  *work = work_of(record);
+  work->guessed = context.launch.grid[0] >= kMostBlocks;
+  work->rough = !work->guessed;
+  return true;
+}
+
 }  // namespace
 
 bool inference_work(const LaunchContext& context, Work* work) {
   if (!context.name.qualified.starts_with("vllm::")) return false;
+  if (all_reduce_work(context, work)) return true;
   for (const InferenceKernel& kernel : kKernels) {
     if (context.name.leaf != kernel.leaf) continue;
     double rows = kernel.rows == 0 ? 1 : 0, columns = 1;

@@ -57,6 +57,20 @@ TEST_CASE("Rotary embedding, gated activation and copies into the cache: 5 token
   CHECK(work("void vllm::act_and_mul_kernel<c10::BFloat16, __nv_bfloat162>(c10::BFloat16*)", 5, {}).guessed);
 }
 
+TEST_CASE("vLLM's own all-reduce is communication: 16 bytes a thread over the ranks of its name") {
+  const std::string_view name =
+      "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, vllm::RankSignals, vllm::Signal*, "
+      "__nv_bfloat16*, int, int)";
+  const Work small = work(name, 3, {});
+  CHECK(small.family == Family::kCollective);
+  CHECK(small.shape.get(Key::kBytes) == 3 * 512 * 16);
+  CHECK(small.shape.get(Key::kRanks) == 2);
+  CHECK(small.rough);
+  CHECK_FALSE(small.guessed);
+  // At its most blocks a thread goes round.
+  CHECK(work(name, 36, {}).guessed);
+}
+
 constexpr std::string_view kFlash3 =
     "void "
     "cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2, "
