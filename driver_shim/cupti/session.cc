@@ -107,6 +107,8 @@ bool Session::subscribe(CUpti_CallbackFunc function, void* data, const char* nam
   if (subscriber_.load(std::memory_order_relaxed) != nullptr) return false;
   // Callbacks may be under way when a subscriber goes: it stays where it is.
   auto* const made = new Subscriber;
+  made->before = latest_;
+  latest_ = made;
   made->function = function;
   made->data = data;
   if (name != nullptr) {

@@ -28,6 +28,7 @@ struct Subscriber {
   CUpti_CallbackFunc function = nullptr;
   void* data = nullptr;
   char name[64] = {};
+  const Subscriber* before = nullptr;  // all that ever were, the latest first
 };
 
 class Session {
@@ -78,6 +79,7 @@ class Session {
   std::atomic<bool> record_[kDomainCount][kMostCallbackIds] = {};
   std::atomic<bool> callback_[kDomainCount][kMostCallbackIds] = {};
   std::atomic<Subscriber*> subscriber_{nullptr};
+  const Subscriber* latest_ = nullptr;  // gone ones stay, and a leak checker finds them here
   std::atomic<bool> wraps_{false};
   static inline constinit std::atomic<uint32_t> next_correlation_{1};
 };

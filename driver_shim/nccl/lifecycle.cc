@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <vector>
 
 #include "driver_shim/common/current_context.h"
 #include "driver_shim/nccl/announced.h"
@@ -25,6 +26,12 @@ thread_local std::string last_error_text;
 std::mutex live_mutex;
 std::set<ncclComm_t>& live() {
   static auto* const all = new std::set<ncclComm_t>;
+  return *all;
+}
+
+// Handles of destroyed communicators must be told from live ones, so their memory is kept.
+std::vector<ncclComm_t>& retired() {
+  static auto* const all = new std::vector<ncclComm_t>;
   return *all;
 }
 
@@ -206,13 +213,13 @@ ncclComm_t make_handle(std::shared_ptr<Communicator> communicator) {
 }
 
 void retire(ncclComm_t comm) {
-  // Handles of destroyed communicators must be told from live ones, so their memory is kept.
   std::shared_ptr<Communicator> communicator;
   std::unique_ptr<Beginning> beginning;
   {
     std::lock_guard<std::mutex> lock(live_mutex);
     if (live().erase(comm) == 0) return;  // another thread was faster
     comm->magic = 0;
+    retired().push_back(comm);
     communicator = std::move(comm->communicator);
     const auto found = on_their_way().find(communicator.get());
     if (found != on_their_way().end()) {
