@@ -8,7 +8,7 @@
 # diffusers: a folder of packages to put before those of models.
 # vllm: vLLM with its pinned needs (test/frameworks/vllm-requirements.txt), without NVIDIA's libraries: 5 GB.
 # hta: Meta's Holistic Trace Analysis, which reads profiles of torch.profiler.
-# extensions: a folder of packages with kernels of their own, to put before those of models.
+# extensions: a folder of packages with kernels of their own, to put before those of models; ecosystem: of packages without, to put before both.
 # transformer-engine: a folder of packages to put before those of models or frameworks. Its torch part has no wheel: it is built here, with the headers of full, 25 minutes on two
 # idle cores. Wheels that were kept are taken from the folder in PIP_FIND_LINKS.
 # torch-2.8: torch 2.8.0, built with CUDA 12, alone; cuda-12: a folder with NVIDIA's libraries of CUDA 12.9, the small ones.
@@ -45,6 +45,9 @@ requirements() {
       "httpcore==1.0.9 h11==0.16.0 anyio==4.16.0" ;;
     extensions) echo "--no-deps bitsandbytes==0.50.2 liger-kernel==0.8.5 torch_geometric==2.8.1 timm==1.0.31 torchao==0.18.0" \
       "trl==1.16.0 datasets==5.2.0 dill==0.4.1 multiprocess==0.70.19" ;;
+    ecosystem) echo "--no-deps open_clip_torch==3.3.0 ftfy==6.3.1 wcwidth==0.9.4 monai==1.6.1 segmentation-models-pytorch==0.6.0 e3nn==0.6.0 opt_einsum==3.4.0" \
+      "opt_einsum_fx==0.1.4 sentence-transformers==6.2.0 scikit-learn==1.9.1 joblib==1.6.0 scipy==1.17.1 narwhals==2.29.0 galore-torch==1.0 stable-baselines3==2.9.2" \
+      "einops==0.8.2 gymnasium==1.4.0 cloudpickle==3.1.3 farama-notifications==0.0.6" ;;
     diffusers) echo "--no-deps diffusers==0.42.1" ;;
     transformer-engine) echo "--no-deps --no-build-isolation transformer-engine==2.20.2 transformer-engine-cu13==2.20.2 transformer-engine-torch==2.20.2" \
       "nvdlfw-inspect==0.2.2 onnx==1.23.2 onnxscript==0.7.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==6.33.2 einops==0.8.2 pydantic==2.14.4 pydantic-core==2.50.5" \
@@ -55,7 +58,7 @@ requirements() {
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
     vllm) echo "--no-deps $(grep -v '^#' "$here/frameworks/vllm-requirements.txt" | tr '\n' ' ')" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions transformer-engine vllm jax hta" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions ecosystem transformer-engine vllm jax hta" >&2; exit 2 ;;
   esac
 }
 # Transformer Engine's torch part against the torch and the headers of full.
@@ -84,7 +87,7 @@ for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
     rm -rf "${root:?}/$one"
     if [ "$one" = transformer-engine ]; then
       build_transformer_engine
-    elif [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions)$ ]]; then
+    elif [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions|ecosystem)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else
