@@ -157,6 +157,7 @@ MemoryStatus Memory::read(void* destination, Address source, uint64_t bytes) con
 
 MemoryStatus Memory::read(void* destination, uint8_t* known, Address source, uint64_t bytes) const {
   if (bytes == 0) return MemoryStatus::kOk;
+  settle(source, bytes);
   std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->inside(source, bytes)) return MemoryStatus::kInvalidValue;
   impl_->take_over(source, bytes);

@@ -70,6 +70,28 @@ TEST_CASE("reading has expected bytes settled first; of a tag that does not end 
   CHECK_FALSE(memory->known(a.base, 1));
 }
 
+TEST_CASE("every way to look at expected bytes has them settled first") {
+  auto memory = make_memory(kGiB);
+  const Allocation a = allocate(*memory, 4096), copy = allocate(*memory, 4096);
+  memory->set_settle(&bring_nothing);
+  char bytes[4];
+  uint8_t known[4];
+  Memory::Runs runs;
+  uint32_t tag = 10;
+  const auto settles = [&](auto&& look) {
+    settled.clear();
+    memory->expect(++tag, a.base, 4);
+    look();
+    return settled == std::vector<uint32_t>{tag};
+  };
+  CHECK(settles([&] { (void)memory->read(bytes, a.base, 4); }));
+  CHECK(settles([&] { (void)memory->read(bytes, known, a.base, 4); }));
+  CHECK(settles([&] { (void)memory->read_known(bytes, a.base, 4, &runs); }));
+  CHECK(settles([&] { (void)memory->known(a.base, 4); }));
+  CHECK(settles([&] { (void)memory->any_known(a.base, 4); }));
+  CHECK(settles([&] { (void)memory->copy(copy.base, a.base, 4); }));
+}
+
 TEST_CASE("known runs of a range") {
   auto memory = make_memory(kGiB);
   const Allocation a = allocate(*memory, 4096);
