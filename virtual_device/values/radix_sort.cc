@@ -56,7 +56,7 @@ class RadixSortEffect : public ComputedEffect {
   }
 
   // False when memory was left as it was.
-  bool sort(const Launch& launch, Memory& memory, const RadixPlaces& places, uint64_t count, int32_t end) const {
+  bool sort(const Launch& launch, Memory& memory, const RadixPlaces& places, uint64_t count, int64_t end) const {
     const auto keys = argument<Address>(launch, places.keys),
                sorted_keys = argument<Address>(launch, places.sorted_keys),
                values = argument<Address>(launch, places.values),
@@ -66,7 +66,7 @@ class RadixSortEffect : public ComputedEffect {
     const uint64_t most = is_floating(layout_.key) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
     if (!memory.in_device_range(keys) || !memory.in_device_range(sorted_keys) || !memory.maybe_known(keys) ||
         count > most / std::max<uint64_t>(width, layout_.value_bytes) || first < 0 || end <= first ||
-        end > static_cast<int32_t>(8 * width))
+        end > static_cast<int64_t>(8 * width))
       return false;
     std::vector<uint8_t> key_bytes, value_bytes;
     if (!read_known(memory, keys, count * width, &key_bytes, most)) return false;
@@ -126,7 +126,8 @@ class OnesweepEffect : public RadixSortEffect {
   bool carry_out(const Launch& launch, Memory& memory) const override {
     const auto count = argument<int32_t>(launch, kOnesweep.count);
     if (count < 0) return false;
-    const int32_t end = argument<int32_t>(launch, kOnesweep.first) + argument<int32_t>(launch, kOnesweep.end);
+    // Arguments may be anything: sums of them are wider than they are.
+    const int64_t end = int64_t{argument<int32_t>(launch, kOnesweep.first)} + argument<int32_t>(launch, kOnesweep.end);
     const auto elements = static_cast<uint64_t>(count);
     forget(memory, argument<Address>(launch, 0), launch.grid[0] * kDigits * kState_bytes);
     forget(memory, argument<Address>(launch, 1), kState_bytes);
@@ -144,11 +145,12 @@ class DigitCountEffect : public Effect {
   explicit DigitCountEffect(bool counts) : counts_(counts) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
-    constexpr int32_t kMostPasses = 8, kBitsOfPass = 8;
-    int32_t passes = static_cast<int32_t>(launch.grid[0]);
-    if (counts_) passes = (argument<int32_t>(launch, 4) - argument<int32_t>(launch, 3) + kBitsOfPass - 1) / kBitsOfPass;
+    constexpr int64_t kMostPasses = 8, kBitsOfPass = 8;
+    int64_t passes = launch.grid[0];
+    if (counts_)
+      passes = (int64_t{argument<int32_t>(launch, 4)} - argument<int32_t>(launch, 3) + kBitsOfPass - 1) / kBitsOfPass;
     forget(memory, argument<Address>(launch, 0),
-           static_cast<uint64_t>(std::clamp(passes, 1, kMostPasses)) * kDigits * kCount_bytes);
+           static_cast<uint64_t>(std::clamp<int64_t>(passes, 1, kMostPasses)) * kDigits * kCount_bytes);
   }
 
  private:
