@@ -5,15 +5,14 @@
 #include <cuda.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "test/fuzz/driver.h"
 #include "test/fuzz/input.h"
 
 namespace {
 
-using maya::test::FuzzInput;
+using maya::test::expect, maya::test::fail, maya::test::free_memory, maya::test::FuzzInput;
 
 constexpr size_t kGraphs = 4, kExecutables = 4, kMostNodes = 64;
 constexpr size_t kWords = 1 << 10;
@@ -26,15 +25,6 @@ constexpr const char* kPtx = R"(
 .visible .entry pointer(.param .u64 a, .param .u32 n) { ret; }
 )";
 
-[[noreturn]] void fail(const char* what, int code) {
-  std::fprintf(stderr, "fuzz_cuda_graph: %s: %d\n", what, code);
-  std::abort();
-}
-
-void expect(CUresult status, const char* what) {
-  if (status != CUDA_SUCCESS) fail(what, status);
-}
-
 // A code that cuda.h documents for some call, and none that would mean that the driver lost its way.
 CUresult answered(CUresult status) {
   const char* name = nullptr;
@@ -45,12 +35,6 @@ CUresult answered(CUresult status) {
 }
 
 void CUDA_CB count_call(void* counter) { ++*static_cast<size_t*>(counter); }
-
-size_t free_memory() {
-  size_t free = 0, total = 0;
-  expect(cuMemGetInfo(&free, &total), "cuMemGetInfo");
-  return free;
-}
 
 // What outlives an input.
 struct Device {

@@ -4,30 +4,21 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "test/fuzz/driver.h"
 #include "virtual_device/image/kernel_image.h"
 #include "virtual_device/launch_effects.h"
 
 namespace {
 
 using namespace maya::device;
+using maya::test::expect, maya::test::fail, maya::test::free_memory;
 
 constexpr size_t kMost_bytes = 1 << 16;
 constexpr unsigned int kMostKernels = 8;
 constexpr const char* kNames[] = {"kernel", "_Z1aPfi", "nothing", "value"};
-
-[[noreturn]] void fail(const char* what, int code) {
-  std::fprintf(stderr, "fuzz_image: %s: %d\n", what, code);
-  std::abort();
-}
-
-void expect(CUresult status, const char* what) {
-  if (status != CUDA_SUCCESS) fail(what, status);
-}
 
 // One that cuda.h has, and none that stays with the context: then everything that follows would be refused.
 CUresult answered(CUresult status, const char* what) {
@@ -35,12 +26,6 @@ CUresult answered(CUresult status, const char* what) {
   if (cuGetErrorName(status, &name) != CUDA_SUCCESS || status == CUDA_ERROR_UNKNOWN) fail(what, status);
   expect(cuCtxSynchronize(), what);
   return status;
-}
-
-size_t free_memory() {
-  size_t free = 0, total = 0;
-  expect(cuMemGetInfo(&free, &total), "cuMemGetInfo");
-  return free;
 }
 
 struct Device {
