@@ -18,7 +18,8 @@ struct OperationCost {
   std::string name;  // demangled kernel, entry point, or what profilers call copies: "Memcpy HtoD (Pageable -> Device)"
   Work work;
   Estimate estimate;
-  double scale = 1;  // of KernelScale, in `estimate` already
+  double scale = 1;           // of KernelScale, in `estimate` already
+  double slowest_device = 1;  // of slow_down(), in `estimate` already
   Engine engine = Engine::kCompute;
   Fabric fabric = Fabric::kNone;     // of communication: the links that it uses,
   uint32_t link_share_permille = 0;  // and how much of their bandwidth, when it runs alone

@@ -53,6 +53,7 @@ Explanation explain(const OperationCost& cost, const Estimator& estimator) {
   e.written_bytes = cost.work.written_bytes;
   e.estimate = cost.estimate;
   e.scale = cost.scale;
+  e.slowest_device = cost.slowest_device;
   if (is_copy(cost.engine)) {
     e.bound = "transfer";
     return e;

@@ -27,6 +27,7 @@ struct Explanation {
   std::vector<NearMeasurement> nearest;
   double sustained_factor = 1;  // what the power limit adds
   double scale = 1;             // of Options::kernel_scales, in the estimate already
+  double slowest_device = 1;    // how much longer the slowest of many devices takes, in the estimate already
 };
 
 Explanation explain(const OperationCost& cost, const Estimator& target);

@@ -154,6 +154,14 @@ void warn_of_scales(const std::vector<KernelScale>& scales, const Prediction& pr
   }
 }
 
+SlowestDevice slowest_of(const World& world, const Options& options) {
+  if (options.durations == Durations::kMeasured) return {};
+  const uint64_t devices = devices_that_wait(world);
+  if (options.device_spread) return slowest_device(devices, *options.device_spread, 0);
+  const CollectiveParameter spread = builtin_collectives().named(kDeviceSpread);
+  return slowest_device(devices, spread.value, spread.error);
+}
+
 }  // namespace
 
 Failure parse_kernel_scale(const std::string& text, KernelScale* scale) {
@@ -187,12 +195,13 @@ Failure predict(const std::vector<trace::LoadedTrace>& traces, const Options& op
   world.mismatches = std::move(collation.mismatches);
   world.missing_ranks = missing_ranks(world.world.layout);
   count_ranks(&world);
+  world.slowest_device = slowest_of(world.world, options);
   const std::vector<RankClass>& classes = world.world.layout.classes;
   prediction->ranks.resize(classes.size());
   std::vector<PreparedRank> prepared(classes.size());
   for (uint32_t i = 0; i < classes.size(); ++i)
-    if (Failure failure = prepare_rank(traces[classes[i].trace], options, cluster, world.world, i,
-                                       &prediction->ranks[i], &prepared[i]))
+    if (Failure failure =
+            prepare_rank(traces[classes[i].trace], options, cluster, world, i, &prediction->ranks[i], &prepared[i]))
       return failure;
   even_out_gaps(prediction->ranks, &prepared);
   for (uint32_t i = 0; i < classes.size(); ++i) build_rank(options, world.world, i, prepared[i], &prediction->ranks[i]);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "predictor/steps.h"
 #include "predictor/target.h"
 #include "predictor/world/critical_path.h"
+#include "predictor/world/slowest.h"
 #include "predictor/world/world.h"
 #include "trace_proto/loaded_trace.h"
 
@@ -38,6 +40,9 @@ struct Options {
   std::string table;                       // path of a learned table; empty: the one that came with Maya
   std::string explain;                     // pattern of operation names; empty: none
   std::vector<KernelScale> kernel_scales;  // all that match apply
+  // Standard deviation of kernel times between devices, over their mean, 0 to kMostDeviceSpread; none: kDeviceSpread of
+  // the table. Measured durations have it in them already.
+  std::optional<double> device_spread;
 };
 
 // Device operations of one name in the steps that count.
@@ -89,6 +94,7 @@ struct WorldPrediction {
   uint32_t ranks_run = 0, ranks_inferred = 0, ranks_checked = 0;
   Deadlock deadlock;  // the first; programs are ranks of the prediction
   uint64_t deadlocks = 0;
+  SlowestDevice slowest_device;
   std::vector<ProgramCall> last_arrival;  // by match
   std::vector<PathPart> critical_path;    // of the slowest rank's typical step; most time first
 };

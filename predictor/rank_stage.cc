@@ -175,7 +175,9 @@ std::string CostNames::name_of(uint32_t event) const {
 }
 
 Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, const Cluster* cluster,
-                     const World& world, uint32_t rank_class, RankPrediction* rank, PreparedRank* prepared) {
+                     const WorldPrediction& prediction, uint32_t rank_class, RankPrediction* rank,
+                     PreparedRank* prepared) {
+  const World& world = prediction.world;
   Target target;
   if (Failure failure = resolve_target(options.device, trace, options.table, &target)) return failure;
   rank->trace = &trace;
@@ -191,6 +193,7 @@ Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, co
   if (cluster != nullptr) estimator.set_cluster(cluster);
   const std::vector<CommunicatorCall>& calls = world.calls[rank_class];
   rank->costs = estimate_trace(trace, estimator, options.durations, nodes_of_operations(trace, world, calls));
+  slow_down(prediction.slowest_device, &rank->costs);
   apply_scales(options.kernel_scales, &rank->costs);
   rank->steps = find_steps(trace, rank->costs);
   prepared->gaps = recorded_gaps(trace);

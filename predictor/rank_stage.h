@@ -25,10 +25,11 @@ struct PreparedRank {
   device::DeviceProfile profile;
 };
 
-// Estimates, steps, gaps, memory and explanations of the rank's class in `world`. `cluster`: nullptr for the usual one
+// Estimates, steps, gaps, memory and explanations of the rank's class in `world`, which is collated and has its
+// slowest device. `cluster`: nullptr for the usual one
 // of the device.
 Failure prepare_rank(const trace::LoadedTrace& trace, const Options& options, const Cluster* cluster,
-                     const World& world, uint32_t rank_class, RankPrediction* rank, PreparedRank* prepared);
+                     const WorldPrediction& world, uint32_t rank_class, RankPrediction* rank, PreparedRank* prepared);
 
 // Takes the noise of machines that emulate out of the gaps: ranks that do the same have the same. `prepared`: by
 // rank.

@@ -151,6 +151,7 @@ void explanations(JsonWriter* json, const RankPrediction& rank) {
     json->key("high_us").number(e.estimate.high_ns / 1e3, 3);
     json->key("provenance").text(provenance_name(e.estimate.provenance));
     if (e.scale != 1) json->key("kernel_scale").number(e.scale, 4);
+    if (e.slowest_device != 1) json->key("slowest_device").number(e.slowest_device, 4);
     if (!e.model.empty()) {
       json->key("model").text(e.model).key("sustained_factor").number(e.sustained_factor, 4);
       json->key("nearest").begin_array();

@@ -22,6 +22,10 @@ std::string heading(const Prediction& prediction, const RankPrediction& rank) {
   if (world.ranks_inferred != 0 || world.ranks_checked != 0)
     out += std::to_string(world.ranks_run) + " ranks were run, " + std::to_string(world.ranks_checked) +
            " of them to check others; " + std::to_string(world.ranks_inferred) + " are inferred\n";
+  if (world.slowest_device.median > 1)
+    out += "kernels take " + fixed(world.slowest_device.median, 3) + " times their estimates: the slowest of " +
+           std::to_string(world.slowest_device.devices) + " devices (--device-spread " +
+           fixed(world.slowest_device.spread, 3) + ")\n";
   out += std::to_string(count) + (count == 1 ? " step" : " steps");
   if (rank.steps.found_by == FoundBy::kNone) {
     out += " (no repetition found)";
@@ -144,6 +148,8 @@ std::string explanations_text(const RankPrediction& rank) {
            " us (80 % interval " + fixed(e.estimate.low_ns / 1e3, 2) + " to " + fixed(e.estimate.high_ns / 1e3, 2) +
            " us), " + std::string(provenance_name(e.estimate.provenance)) + "\n";
     if (e.scale != 1) out += "  what if  " + fixed(e.scale, 3) + " times the estimate (--kernel-scale)\n";
+    if (e.slowest_device > 1)
+      out += "  slowest device  " + fixed(e.slowest_device, 3) + " times the estimate (--device-spread)\n";
     if (!e.model.empty()) out += "  model  " + e.model + "\n";
     if (e.sustained_factor > 1) out += "  power limit  " + fixed(e.sustained_factor, 3) + " times a short burst\n";
     for (const NearMeasurement& near : e.nearest)

@@ -141,6 +141,9 @@ void world_json(JsonWriter* json, const Prediction& prediction) {
   json->key("missing_ranks").text(rank_ranges(world.missing_ranks, kAllRanges));
   json->key("communicators").integer(world.world.communicators.size());
   json->key("matches").integer(world.world.matches.size()).end_object();
+  json->key("slowest_device").begin_object().key("devices").integer(world.slowest_device.devices);
+  json->key("spread").number(world.slowest_device.spread, 4);
+  json->key("kernel_factor").number(world.slowest_device.median, 6).end_object();
   mismatches_json(json, prediction);
   deadlock_json(json, prediction);
 }

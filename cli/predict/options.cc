@@ -18,6 +18,11 @@ void add_predict_options(CLI::App& app, PredictOptions* options) {
          "What if: multiply the time of operations whose name or family matches a pattern, as PATTERN=FACTOR; may "
          "be given several times, all that match apply")
       ->allow_extra_args(false);
+  app.add_option(
+         "--device-spread", options->prediction.device_spread,
+         "Standard deviation of kernel times between devices of a model, over their mean: where devices wait for "
+         "each other, kernels take the time of the slowest; 0: all are alike; default: the table's")
+      ->check(CLI::Range(0.0, predictor::kMostDeviceSpread));
   app.add_flag("--list-clusters", options->list_clusters, "List the known clusters and end");
   app.add_option("--table", options->prediction.table,
                  "Learned table of the device (maya-train); default: the one that came with Maya");

@@ -92,6 +92,12 @@ double CollectiveTable::parameter(std::string_view name, double otherwise) const
   return otherwise;
 }
 
+CollectiveParameter CollectiveTable::named(std::string_view name) const {
+  for (const CollectiveParameter& parameter : parameters_)
+    if (parameter.name == name) return parameter;
+  return {std::string(name), 0, 0};
+}
+
 void CollectiveTable::finish() {
   for (CollectiveFabric& fabric : fabrics_) {
     if (fabric.cluster.network != Network::kNone) fabric.link = link_of(fabric.cluster);

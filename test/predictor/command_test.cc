@@ -169,6 +169,8 @@ TEST_CASE_METHOD(Command, "wrong usage: status 2") {
   check_error(trace + " --no-such-option", 2, "--no-such-option");
   check_error(trace + " --host-scale fast", 2, "--host-scale");
   check_error(trace + " --host-scale -1", 2, "--host-scale");
+  for (const char* spread : {"wide", "-0.1", "0.21", "nan"})
+    check_error(trace + " --device-spread " + spread, 2, "--device-spread");
   for (const char* scale : {"gemm", "gemm=", "=2", "gemm=fast", "gemm=-1", "gemm=0", "gemm=nan", "gemm=1001"})
     check_error(trace + " --kernel-scale " + scale, 2, "--kernel-scale");
   check_error(trace + " --fail-on heat", 2, "--fail-on");

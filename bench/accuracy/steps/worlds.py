@@ -47,9 +47,6 @@ def foundry(row, r):
 
 
 def fms(row, r):
-    config = row["parallelism_config"]
-    if "autogptq" in config:
-        raise Unscored("GPTQ layers under FSDP: the plug-in shards views of them of its own")
     rows.fms(row, r)
     # Sharded units are of one type, so nothing is kept in fp32 beside 4-bit layers (published peaks with and without are the same, too).
     r.arguments = [a for a in r.arguments if a != "--kbit"] + ["--fsdp"]

@@ -94,6 +94,27 @@ def adapted(model, a):
     return peft.get_peft_model(model, wanted)
 
 
+def make_shardable(dtype):
+    """FSDP shards parameters of one floating type; the plug-in has the integers of GPTQ's layers viewed as such, and back in their forward."""
+    from fms_acceleration_peft.autogptq_utils import register_tensors_as_parameters_patch_rule
+    from fms_acceleration_peft.gptqmodel.nn_modules.qlinear.qlinear_tritonv2 import QuantLinear
+
+    register_tensors_as_parameters_patch_rule(QuantLinear, dtype)
+
+
+def adapters_outside(model):
+    """Fused products read adapters without calling their modules, so the plug-in takes them out of FSDP and averages each gradient by a hook
+    of its own, where the base weights are quantised. Returns what FSDP is to ignore."""
+    import types
+
+    from fms_acceleration_foak.utils import lora_adapters_switch_ddp_from_fsdp
+    from peft.tuners.lora import LoraLayer
+
+    plugin = types.SimpleNamespace()
+    lora_adapters_switch_ddp_from_fsdp([m for m in model.modules() if isinstance(m, LoraLayer)], plugin)
+    return plugin.ignored_modules
+
+
 def sharded(model, a):
     """The model under FSDP as accelerate wraps it: decoder layers, and every adapter's matrix alone (peft's policy), since the units of a
     flat parameter train together or not at all. With autocast, what is trained is kept in fp32 and gathered in 16 bits."""
@@ -111,14 +132,15 @@ def sharded(model, a):
 
     alone = functools.partial(lambda_auto_wrap_policy, lambda_fn=adapter)
     policy = functools.partial(_or_policy, policies=[layers, alone]) if a.lora else layers
+    ignored = adapters_outside(model) if a.lora and a.foak and a.quantize else None
     mixed = None
     if a.amp:
         low = TYPES[a.amp]
         mixed = MixedPrecision(param_dtype=low, reduce_dtype=low, buffer_dtype=low)
         for weight in model.parameters():
-            if weight.requires_grad:
+            if weight.requires_grad and not ignored:
                 weight.data = weight.data.float()
-    return FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=device, mixed_precision=mixed,
+    return FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=device, mixed_precision=mixed, ignored_modules=ignored,
                                     backward_prefetch=BackwardPrefetch.BACKWARD_PRE, limit_all_gathers=True, use_orig_params=True)
 
 
@@ -175,8 +197,14 @@ def main():
             model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     if a.lora or a.method not in ("lora", "rslora", "dora"):
         model = adapted(model, a)
+    if a.fsdp and a.quantize == "gptq":
+        make_shardable(TYPES[a.dtype])
     if a.foak:
         use_fused_kernels(model, a.foak, a.quantize)
+    elif a.fsdp and a.quantize == "gptq":
+        from fms_acceleration.model_patcher import ModelPatcher
+
+        ModelPatcher.patch(model)
     if a.checkpoint:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
         model.enable_input_require_grads()
