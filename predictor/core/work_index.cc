@@ -26,6 +26,8 @@ bool gather_work(const LaunchContext& context, Work* work) {
 constexpr CountedKernel kKernels[] = {
     // (result, source, indices, indices, row length, ...): adds rows in place
     {"tma_scatter_kernel", Family::kIndex, true, {kScalar0 | kScalar1, 0, 2}, {kScalar0 | kScalar1}},
+    // (result, source, indices, dimensions of both, elements of the source, ...): adds to, or multiplies, the result
+    {"indexFuncLargeIndex", Family::kIndex, true, {kScalar2, 0, 2}, {kScalar2}},
     // (three structures of sizes and strides, bins, ..., elements)
     {"kernelHistogram1D", Family::kIndex, false, {kScalar1}, {kScalar0}},
     {"roll_cuda_kernel", Family::kIndex, false, {kScalar0}, {kScalar0}},

@@ -200,6 +200,52 @@ TEST_CASE("Pooling and up-sampling: batch, channels, height, width") {
   CHECK(work({.name = "void at::native::(anonymous namespace)::max_pool_forward_nchw<float, int>(int)"}).guessed);
 }
 
+TEST_CASE("Up-sampling of rows and volumes, of 4 x 6 rows from 32 to 64 or 50 and 2 x 3 volumes from 4 x 6 x 8") {
+  const std::string space = "void at::native::(anonymous namespace)::upsample_";
+  struct Sampling {
+    std::string name;
+    std::vector<uint64_t> sizes;
+    uint32_t blocks;
+    double read, written;  // elements
+  };
+  const double volume = 4 * 6 * 8, large_volume = 8 * volume;
+  const Sampling cases[] = {
+      {"nearest1d_out_frame<float>(float const*)", {4, 6, 32, 64}, 1, 4 * 6 * 32, 4 * 6 * 64},
+      {"nearest1d_backward_out_frame<float, float>(float const*)", {4, 6, 64, 32}, 1, 4 * 6 * 64, 4 * 6 * 32},
+      {"nearest3d_out_frame<float>(float const*)", {2, 3, 4, 6, 8, 8, 12, 16}, 9, 6 * volume, 6 * large_volume},
+      {"nearest3d_backward_out_frame<float>(float*)", {2, 3, 8, 12, 16, 4, 6, 8}, 2, 6 * large_volume, 6 * volume},
+      // 1,200 elements in three blocks of 512
+      {"linear1d_out_frame_unrolled<float, float>(float)", {4, 6, 32}, 3, 4 * 6 * 32, 3 * 512},
+      {"linear1d_out_frame_backward_unrolled<float, float>(float)", {4, 6, 32}, 3, 3 * 512, 4 * 6 * 32},
+      {"trilinear3d_out_frame<float, float>(int)", {1536, 2, 3, 4, 6, 8}, 3, 6 * volume, 6 * 1536},
+      {"trilinear3d_backward_out_frame<float, float>(int)", {1536, 2, 3, 4, 6, 8}, 6, 6 * 1536, 6 * volume},
+  };
+  for (const Sampling& one : cases) {
+    INFO(one.name);
+    const std::string name = space + one.name;
+    Case recorded{.name = name, .grid = {one.blocks, 1, 1}, .block = {512, 1, 1}};
+    for (const uint64_t size : one.sizes)
+      recorded.scalars.push_back({static_cast<uint16_t>(8 * recorded.scalars.size()), 8, size});
+    const Work made = work(recorded);
+    CHECK(made.read_bytes == 4 * one.read);
+    CHECK(made.written_bytes == 4 * one.written);
+    CHECK_FALSE(made.guessed);
+  }
+}
+
+TEST_CASE("index_add reads the source and what it adds to, and writes as much") {
+  const Work made = work({.name = "void at::native::indexFuncLargeIndex<float, long, unsigned int, 2, 2, -2, false, "
+                                  "at::native::(anonymous namespace)::ReduceAdd>(at::cuda::detail::TensorInfo<float, "
+                                  "unsigned int>)",
+                          .grid = {118, 1, 1},
+                          .block = {128, 1, 1},
+                          .scalars = {{0, 4, 1}, {4, 4, 1}, {8, 4, 15000}, {12, 4, 300}, {16, 8, 16}, {24, 8, 800}}});
+  CHECK(made.family == Family::kIndex);
+  CHECK(made.read_bytes == 4.0 * 2 * 15000);
+  CHECK(made.written_bytes == 4.0 * 15000);
+  CHECK_FALSE(made.guessed);
+}
+
 TEST_CASE("Group norm's passes") {
   // 32 images of 512 channels and 7 x 7 pixels in 32 groups: 1,024 groups of 784 elements.
   const Work moments = work({.name = "void at::native::(anonymous namespace)::RowwiseMomentsContiguousCUDAKernel<4, "

@@ -80,3 +80,18 @@ TEST_CASE("sizes that make no sense are harmless", "[effects]") {
   }
   CHECK(get<uint8_t>(*memory, a, 4) == std::vector<uint8_t>{1, 2, 3, 4});
 }
+
+TEST_CASE("a result of too many pieces becomes unknown as far as it reaches, what is behind stays", "[effects]") {
+  auto memory = make_memory();
+  // 20,000 rows of two bytes, of which this launch writes the first column, then the second.
+  constexpr uint32_t kRows = 20000;
+  const Address block = allocate(*memory, 2 << 20), a = block, b = block + 20480, result = block + 40960;
+  for (const uint32_t first : {0u, 1u}) {
+    put<uint8_t>(*memory, block, std::vector<uint8_t>(128 << 10, 1));
+    launch(*memory, result, kRows, 2, {{first == 0 ? a : b, first, 1, kRows}});
+    const uint64_t end = 2 * (kRows - 1) + first + 1;
+    CHECK(memory->known(block, 40960));
+    CHECK_FALSE(memory->known(result + end - 1, 1));
+    CHECK(memory->known(result + end, (128 << 10) - 40960 - end));
+  }
+}

@@ -351,3 +351,68 @@ TEST_CASE("Transformer Engine's norm with a structure of another size: reach of 
   kernel.launch(*memory, {engine_norm(1, 1).add(uint64_t{0}).add(means)}, 2, 128);
   check_unknown(*memory, means, 0, 2 * 128 * 64);
 }
+
+// Of PyTorch 2.15, by their mangled names and what they write of blocks that are known before; 7 rows of 3, a block
+// each.
+TEST_CASE("norms, softmax and losses write no more than their rows", "[effects]") {
+  const std::string space = "_ZN2at6native12_GLOBAL__N_1";
+  struct Written {
+    size_t parameter;
+    uint64_t bytes;
+  };
+  struct Case {
+    std::string name;
+    // A letter a parameter: r and w blocks that are read and written, R and C the numbers 7 and 3 of 8 bytes, c the
+    // number 3 of 4, i 7 of 4, f a factor, b a truth value.
+    std::string parameters;
+    std::vector<Written> written;
+  };
+  const Case cases[] = {
+      {"24RowwiseMomentsCUDAKernelIffLb0EEEvllT0_PKT_PS3_S7_", "RCfrww", {{4, 28}, {5, 28}}},
+      {"24RowwiseMomentsCUDAKernelIffEEvlT0_PKT_PS3_S7_", "Cfrww", {{3, 28}, {4, 28}}},
+      {"26LayerNormForwardCUDAKernelIffLb0EEEvllPKT_PKT0_S8_S5_S5_PS3_", "RCrrrrrw", {{7, 84}}},
+      {"26LayerNormForwardCUDAKernelIffEEvlPKT_PKT0_S8_S5_S5_PS3_", "Crrrrrw", {{6, 84}}},
+      {"28layer_norm_grad_input_kernelIffLb0EEEvPKT_S5_PKT0_S8_S5_PS3_i", "rrrrrwc", {{5, 84}}},
+      {"28ComputeFusedParamsCUDAKernelIffEEvlllPKT0_S5_PKT_S8_PS3_S9_", "RCRrrrrww", {{7, 84}, {8, 84}}},
+      {"28GammaBetaBackwardCUDAKernel1IfEEvlllPKT_S5_S5_S5_PS3_S6_", "RCRrrrrww", {{7, 12}, {8, 12}}},
+      {"19cunn_SoftMaxForwardILi4EfffEEvPT2_PKT0_i", "wrc", {{0, 84}}},
+      {"22cunn_SoftMaxForwardRegIfEEvPT_PKS3_l", "wrC", {{0, 84}}},
+      {"20cunn_SoftMaxBackwardILi4EfffEEvPT0_PKT2_S7_l", "wrrC", {{0, 84}}},
+      {"38nll_loss_forward_reduce_cuda_kernel_1dIflEEvPT_S4_PKS3_PKT0_S6_bll", "wwrrrbCC", {{0, 4}, {1, 4}}},
+      {"38nll_loss_forward_reduce_cuda_kernel_2dIfflEEvPT_S4_PKS3_PKT1_S6_bllll", "wwrrrbRCCC", {{0, 4}, {1, 4}}},
+      {"39nll_loss_backward_reduce_cuda_kernel_2dIflEEvPT_PKS3_PKT0_S6_S6_biill", "wrrrrbicCC", {{0, 84}}},
+      {"32weight_norm_fwd_first_dim_kernelIffEEvPT_PT0_PKS3_S8_i", "wwrrc", {{0, 84}, {1, 28}}},
+      {"32weight_norm_bwd_first_dim_kernelIffEEvPT_S4_PKS3_S6_S6_PKT0_i", "wwrrrrc", {{0, 84}, {1, 28}}},
+  };
+  for (const Case& one : cases) {
+    INFO(one.name);
+    auto memory = make_memory();
+    std::vector<maya::device::KernelParameter> layout;
+    std::vector<Parameter> parameters;
+    std::vector<Address> blocks(one.parameters.size(), 0);
+    uint32_t offset = 0;
+    for (size_t i = 0; i < one.parameters.size(); ++i) {
+      const char letter = one.parameters[i];
+      if (letter == 'r' || letter == 'w') {
+        blocks[i] = known_block(*memory);
+        parameters.push_back(value(blocks[i]));
+      } else if (letter == 'R' || letter == 'C') {
+        parameters.push_back(value(int64_t{letter == 'R' ? 7 : 3}));
+      } else if (letter == 'f') {
+        parameters.push_back(value(1e-5f));
+      } else if (letter == 'b') {
+        parameters.push_back(value(true));
+      } else {
+        parameters.push_back(value(letter == 'i' ? 7 : 3));
+      }
+      const auto size = static_cast<uint32_t>(parameters.back().bytes().size());
+      offset = (offset + size - 1) / size * size;
+      layout.push_back({offset, size});
+      offset += size;
+    }
+    TestKernel(space + one.name, layout).launch(*memory, parameters, 7, 256);
+    for (size_t i = 0; i < blocks.size(); ++i)
+      if (one.parameters[i] == 'r') CHECK(memory->known(blocks[i], kBlock_bytes));
+    for (const Written& written : one.written) check_unknown(*memory, blocks[written.parameter], 0, written.bytes);
+  }
+}

@@ -49,11 +49,13 @@ class ConcatenationEffect : public ComputedEffect {
       any_known = memory.in_device_range(input) && memory.maybe_known(input);
     }
     if (!any_known) return true;
-    Moves moves(uint64_t{layout_.element} * layout_.unit);
-    for (uint32_t i = 0; i < launch.grid[1]; ++i)
-      if (!add_input(launch, result, i, &moves)) return false;
-    if (!moves.carry_out(memory)) return false;
-    count_computed();
+    if (moves_all(launch, result, memory)) {
+      count_computed();
+      return true;
+    }
+    uint64_t units = 0;
+    if (!reach(launch, &units)) return false;
+    forget(memory, result, units * layout_.element * layout_.unit);
     return true;
   }
 
@@ -63,21 +65,60 @@ class ConcatenationEffect : public ComputedEffect {
     return argument<uint32_t>(launch, 1, 8 * layout_.inputs + 4 * (column * layout_.inputs + input));
   }
 
+  bool moves_all(const Launch& launch, Address result, Memory& memory) const {
+    Moves moves(uint64_t{layout_.element} * layout_.unit);
+    for (uint32_t i = 0; i < launch.grid[1]; ++i)
+      if (!add_input(launch, result, i, &moves)) return false;
+    return moves.carry_out(memory);
+  }
+
+  // Where an input goes, in units: `count` of them, a slice of the result of `extent` along `dimension` that begins at
+  // `offset`.
+  struct Place {
+    uint64_t offset, extent, count;
+    uint32_t dimension;
+  };
+  // False when numbers make no sense.
+  bool place_of(const Launch& launch, uint32_t input, Place* place) const {
+    const auto step = argument<uint32_t>(launch, 4);
+    *place = {number(launch, 0, input), number(launch, 1, input), number(launch, 2, input) / layout_.unit,
+              argument<uint32_t>(launch, 3)};
+    if (place->dimension >= layout_.dimensions) return false;
+    if (layout_.unit != 1) {
+      place->offset = place->offset * step / layout_.unit;
+      place->extent = place->extent * step / layout_.unit;
+    } else {
+      place->offset *= step;
+    }
+    return place->count == 0 || place->extent != 0;
+  }
+
+  // Units from the result's start to behind the last that is written.
+  bool reach(const Launch& launch, uint64_t* units) const {
+    const Sizes to = argument<Sizes>(launch, 2);
+    for (uint32_t i = 0; i < launch.grid[1]; ++i) {
+      Place place;
+      if (!place_of(launch, i, &place)) return false;
+      if (place.count == 0) continue;
+      uint64_t last = place.offset;
+      for (uint32_t d = 0; d < layout_.dimensions; ++d) {
+        const uint64_t size = d == place.dimension ? place.extent : to.size[d];
+        if (size == 0) return false;
+        last += (size - 1) * to.stride[d];
+      }
+      *units = std::max(*units, last + 1);
+    }
+    return true;
+  }
+
   bool add_input(const Launch& launch, Address result, uint32_t input, Moves* moves) const {
     const Sizes to = argument<Sizes>(launch, 2);
-    const auto dimension = argument<uint32_t>(launch, 3), step = argument<uint32_t>(launch, 4);
-    if (dimension >= layout_.dimensions) return false;
-    uint64_t offset = number(launch, 0, input), extent = number(launch, 1, input);
-    const uint64_t count = number(launch, 2, input) / layout_.unit;
+    Place place;
+    if (!place_of(launch, input, &place)) return false;
+    const auto [offset, extent, count, dimension] = place;
     if (count == 0) return true;
-    if (layout_.unit != 1) {
-      offset = offset * step / layout_.unit;
-      extent = extent * step / layout_.unit;
-    } else {
-      offset *= step;
-    }
     const uint64_t unit = uint64_t{layout_.element} * layout_.unit;
-    if (extent == 0 || count > kMaximumMoved_bytes / unit) return false;
+    if (count > kMaximumMoved_bytes / unit) return false;
     const bool contiguous =
         layout_.strides == 1 || *argument_bytes(launch, 1, 8 * layout_.inputs + 12 * layout_.inputs + input) != 0;
     Sizes from = to;
@@ -85,9 +126,9 @@ class ConcatenationEffect : public ComputedEffect {
     const uint64_t run = run_length(to, static_cast<uint32_t>(extent), dimension, contiguous);
     if (run == 0 || count / run > Moves::kMaximumRuns) return false;
     for (uint64_t index = 0; index < count; index += run) {
-      const uint64_t place = element_offset(to, extent, dimension, index);
+      const uint64_t target = element_offset(to, extent, dimension, index);
       const uint64_t origin = contiguous ? index : element_offset(from, extent, dimension, index);
-      if (!moves->add(source(launch, input) + origin * unit, result + (offset + place) * unit,
+      if (!moves->add(source(launch, input) + origin * unit, result + (offset + target) * unit,
                       std::min(run, count - index)))
         return false;
     }

@@ -4,6 +4,7 @@
 #include "virtual_device/ptx/written.h"
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/structure_sizes.h"
+#include "virtual_device/values/tensor_argument.h"
 
 namespace maya::device {
 
@@ -16,10 +17,18 @@ constexpr uint64_t kSmallAllocation_bytes = 2ull << 20;
 constexpr uint64_t kWrittenPerThread_bytes = 64;
 constexpr uint64_t kGranule_bytes = 512;
 
+struct Accessor {
+  uint32_t parameter;
+  AccessorLayout layout;
+};
+
 class PointerEffect : public Effect {
  public:
-  PointerEffect(const KernelInfo& kernel, std::vector<PointerSlot> words)
-      : words_(std::move(words)), ptx_(kernel.ptx), parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
+  PointerEffect(const KernelInfo& kernel, std::vector<PointerSlot> words, std::vector<Accessor> accessors)
+      : words_(std::move(words)),
+        accessors_(std::move(accessors)),
+        ptx_(kernel.ptx),
+        parameters_(static_cast<uint32_t>(kernel.parameters.size())) {}
 
   void apply(const Launch& launch, Memory& memory) const override {
     const Memory::KnownProbe probe(memory);
@@ -33,10 +42,20 @@ class PointerEffect : public Effect {
       if (ptx_ != nullptr && !writes(word.parameter)) continue;
       forget_reach(launch, memory, address);
     }
+    for (const Accessor& accessor : accessors_) {
+      const auto address = argument<Address>(launch, accessor.parameter);
+      const auto bytes = reach_bytes(accessor.layout, argument_bytes(launch, accessor.parameter));
+      if (bytes) {
+        forget(memory, address, *bytes);
+      } else {
+        forget_reach(launch, memory, address);
+      }
+    }
   }
 
   bool watch(std::vector<PointerSlot>* pointers) const override {
     pointers->insert(pointers->end(), words_.begin(), words_.end());
+    for (const Accessor& accessor : accessors_) pointers->push_back({accessor.parameter, 0});
     return true;
   }
 
@@ -52,6 +71,7 @@ class PointerEffect : public Effect {
   }
 
   std::vector<PointerSlot> words_;
+  std::vector<Accessor> accessors_;  // written within their sizes
   const std::shared_ptr<const ptx::Source> ptx_;
   const uint32_t parameters_;
   mutable Once read_;
@@ -111,6 +131,7 @@ bool holds_lengths(const KernelName& name, std::string_view type, uint32_t param
 std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const KernelName& name,
                                             std::vector<ScalarSlot>* scalars) {
   std::vector<PointerSlot> words;
+  std::vector<Accessor> accessors;
   const bool typed = name.parameters.size() == kernel.parameters.size();
   for (uint32_t i = 0; i < kernel.parameters.size(); ++i) {
     const KernelParameter& parameter = kernel.parameters[i];
@@ -118,13 +139,19 @@ std::unique_ptr<Effect> make_pointer_effect(const KernelInfo& kernel, const Kern
     if (scalars->size() < kMaximumScalars && is_size(name, parameter, type))
       scalars->push_back({static_cast<uint16_t>(i), 0, static_cast<uint16_t>(parameter.offset),
                           static_cast<uint16_t>(parameter.size)});
-    if (is_pointer_to_const(type) || holds_inputs(name, type) || holds_lengths(name, type, i)) continue;
+    if (is_pointer_to_const(type) || is_tensor_of_const(type) || holds_inputs(name, type) ||
+        holds_lengths(name, type, i))
+      continue;
+    if (const auto layout = accessor_layout(parameter, type)) {
+      accessors.push_back({i, *layout});
+      continue;
+    }
     // Pointers are aligned, also inside structs: only words at multiples of 8 of the parameter block can be one.
     const uint32_t first = (8 - parameter.offset % 8) % 8;
     for (uint32_t offset = first; offset + 8 <= parameter.size; offset += 8) words.push_back({i, offset});
   }
   add_structure_sizes(kernel, name, kMaximumScalars, scalars);
-  return std::make_unique<PointerEffect>(kernel, std::move(words));
+  return std::make_unique<PointerEffect>(kernel, std::move(words), std::move(accessors));
 }
 
 }  // namespace maya::device

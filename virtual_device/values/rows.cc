@@ -1,8 +1,9 @@
 // Where kernels end that write rows: their results are unknown, but what lies behind them stays. Signatures and what is
-// written are those of the public sources of PyTorch 2.15 (ATen/native/cuda: PersistentSoftmax.cuh, SortStable.cu,
-// layer_norm_kernel.cu), of vLLM 0.33 (csrc/libtorch_stable: layernorm_kernels, pos_encoding_kernels,
-// activation_kernels), of its FlashAttention 3 (hopper/flash_prepare_scheduler.cu) and of Transformer Engine 2.14
-// (common/fused_attn/utils.cu). A kernel of another signature is like any other that is not known.
+// written are those of the public sources of PyTorch 2.15 (ATen/native/cuda: PersistentSoftmax.cuh, SoftMax.cu,
+// SortStable.cu, layer_norm_kernel.cu, group_norm_kernel.cu, Loss.cu, WeightNorm.cu), of vLLM 0.33
+// (csrc/libtorch_stable: layernorm_kernels, pos_encoding_kernels, activation_kernels), of its FlashAttention 3
+// (hopper/flash_prepare_scheduler.cu) and of Transformer Engine 2.14 (common/fused_attn/utils.cu). A kernel of another
+// signature is like any other that is not known.
 #include <optional>
 
 #include "virtual_device/values/effect.h"
@@ -52,6 +53,38 @@ constexpr RowKernel kKernels[] = {
     {"at::native::(anonymous namespace)::fill_reverse_indices_kernel", "wis", {{0, {}, {}, 1}}},
     // (gradient of the result, input, means, deviations, weight, gradient, columns), a block a row
     {"at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized", "rrrrrwi", {{5, {kGrid, 6}, {}, 6}}},
+    // (rows, columns, epsilon, input, means, deviations), and without rows, a block a row, in earlier releases
+    {"at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel", "llfrww", {{4, {}, {}, 0}, {5, {}, {}, 0}}},
+    {"at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel", "lfrww", {{3, {kGrid, kOne}}, {4, {kGrid, kOne}}}},
+    // (rows, columns, input, means, deviations, weight, bias, result), and without rows
+    {"at::native::(anonymous namespace)::LayerNormForwardCUDAKernel", "llrrrrrw", {{7, {0, 1}, {}, 1}}},
+    {"at::native::(anonymous namespace)::LayerNormForwardCUDAKernel", "lrrrrrw", {{6, {kGrid, 0}, {}, 0}}},
+    {"at::native::(anonymous namespace)::layer_norm_grad_input_kernel", "rrrrrwi", {{5, {kGrid, 6}, {}, 6}}},
+    // (batch, channels, groups, means, deviations, weight, bias, both factors)
+    {"at::native::(anonymous namespace)::ComputeFusedParamsCUDAKernel",
+     "lllrrrrww",
+     {{7, {0, 1}, {}, 1}, {8, {0, 1}, {}, 1}}},
+    // (batch, channels, groups, ..., gradients of weight and bias)
+    {"at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel1", "lllrrrrww", {{7, {}, {}, 1}, {8, {}, {}, 1}}},
+    // (result, input, columns), a block a row; backward also the gradient
+    {"at::native::(anonymous namespace)::cunn_SoftMaxForward", "wri", {{0, {kGrid, 2}, {}, 2}}},
+    {"at::native::(anonymous namespace)::cunn_SoftMaxForward", "wrl", {{0, {kGrid, 2}, {}, 2}}},
+    {"at::native::(anonymous namespace)::cunn_SoftMaxForwardReg", "wrl", {{0, {kGrid, 2}, {}, 2}}},
+    {"at::native::(anonymous namespace)::cunn_SoftMaxForwardSmem", "wrl", {{0, {kGrid, 2}, {}, 2}}},
+    {"at::native::(anonymous namespace)::cunn_SoftMaxBackward", "wrrl", {{0, {kGrid, 3}, {}, 3}}},
+    {"at::native::(anonymous namespace)::cunn_SoftMaxBackwardSmem", "wrrl", {{0, {kGrid, 3}, {}, 3}}},
+    // (loss, sum of weights, input, target, weights, ...)
+    {"at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_1d", "wwrrrbll", {{0}, {1}}},
+    {"at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d", "wwrrrbllll", {{0}, {1}}},
+    // (gradient, ..., rows, columns, ...)
+    {"at::native::(anonymous namespace)::nll_loss_backward_reduce_cuda_kernel_2d", "wrrrrbiill", {{0, {6, 7}, {}, 7}}},
+    // (result, norms, direction, lengths, elements of a row), a block a row; backward gets what both were as well
+    {"at::native::(anonymous namespace)::weight_norm_fwd_first_dim_kernel",
+     "wwrri",
+     {{0, {kGrid, 4}, {}, 4}, {1, {kGrid, kOne}}}},
+    {"at::native::(anonymous namespace)::weight_norm_bwd_first_dim_kernel",
+     "wwrrrri",
+     {{0, {kGrid, 6}, {}, 6}, {1, {kGrid, kOne}}}},
     // (rows, columns, gradient, input, means, deviations, gradients of weight and bias), a row of sums for each block
     // along y
     {"at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate",
