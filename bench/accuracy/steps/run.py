@@ -92,6 +92,7 @@ class Traces:
         device = traced_on(row)
         command = [os.path.join(self.binaries, "maya-run"), "--device", device, "--trace-dir", os.path.join(folder, "trace")]
         command += ["--memory", row.memory] if row.memory else []
+        command += ["--inject", row.inject] if row.inject else []
         if row.ranks > 1:
             command += ["--world-size", str(row.ranks), "--gpus-per-node", str(min(row.ranks, 8)), "--cluster", row.cluster,
                         "--ranks", row.living, "--jobs", "1"]
@@ -237,7 +238,7 @@ def main():
         return
     environments = os.environ.get("MAYA_ENVIRONMENTS", os.path.expanduser("~/.cache/maya/environments"))
     subprocess.run([os.path.join(ROOT, "test", "environments.sh"), "models", "transformers-4.38", "transformers-4.45", "fms",
-                    "litgpt", *(["frameworks"] if a.gpus == "many" else [])], check=True)
+                    "litgpt", *(["frameworks", "extensions"] if a.gpus == "many" else [])], check=True)
     with tempfile.TemporaryDirectory(prefix="maya-steps-") as temporary:
         traces = Traces(os.path.abspath(a.reuse or temporary), os.path.abspath(a.binaries), environments)
         scores, unscored = [], [r for r in every if r.reason]

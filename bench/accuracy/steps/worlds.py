@@ -51,7 +51,7 @@ def fms(row, r):
     # Sharded units are of one type, so nothing is kept in fp32 beside 4-bit layers (published peaks with and without are the same, too).
     r.arguments = [a for a in r.arguments if a != "--kbit"] + ["--fsdp"]
     # All in the device's own memory, but where the program here makes weights whole before it shards them and they do not fit.
-    r.cluster, r.memory = os.path.join(HERE, "fms.cluster"), "unlimited" if "70b" in row["model"].lower() else ""
+    r.cluster, r.memory = os.path.join(HERE, "fms.cluster"), "unlimited" if re.search("70b|8x7b", row["model"].lower()) else ""
 
 
 def neusight(row, r):
@@ -93,20 +93,29 @@ def lambdal(row, r):
 
 def torchtitan(row, r):
     config = row["parallelism_config"]
-    if "float8" in row["precision"]:
-        raise Unscored("float8 linear layers of torchao")
     if "AsyncTP" in config:
         raise Unscored("AsyncTP: symmetric memory and its signal kernels")
-    if "TP8" in config:
-        raise Unscored("tensor parallel under torch.compile: no program")
     batch, seq = int(re.search(r"local (\d+)", row["batch"]).group(1)), int(number(row["seqlen"], "length"))
-    r.program = "titan.py"
-    r.arguments = ["--batch", batch, "--seq", seq, "--selective"]
-    r.measured_ms = 1e3 * batch * seq / number(row["value"], "throughput")
-    r.flops = transformer_flops("llama3_8b", batch * seq, seq, 3)
-    r.peak, r.cluster = "bf16", "hgx-h100-96"
-    r.peak_memory_gib, r.peak_of = float(row["peak_mem_GiB"]), "reserved"
-    r.remark = "the trainer's model, FSDP2 and selective checkpointing written again in plain PyTorch"
+    size = "70b" if "70B" in row["model"] else "8b"
+    split = {kind: int(found.group(1)) for kind in ("TP", "CP") if (found := re.search(rf"\b{kind}(\d+)", config))}
+    r.program, r.environment = "titan.py", "models"
+    r.arguments = ["--model", size, "--batch", batch, "--seq", seq]
+    r.arguments += ["--tensor", split["TP"]] if "TP" in split else []
+    r.arguments += ["--context", split["CP"]] if "CP" in split else []
+    r.arguments += ["--checkpoint"] if "full AC" in config else ["--selective"]
+    r.arguments += ["--compile"] if "compile" in config else []
+    # Its loss is compiled since February 2025; the rows of H200 are of June (memory says so too), the others of 2024.
+    r.arguments += ["--compile-loss"] if r.device == "h200-sxm" else []
+    if "float8" in row["precision"]:
+        r.environment = "extensions"
+        r.arguments += ["--float8", "rowwise" if "rowwise" in row["precision"] else "tensorwise"]
+    tokens = batch * seq // split.get("TP", 1) // split.get("CP", 1)
+    r.measured_ms = 1e3 * tokens / number(row["value"], "throughput")
+    r.flops = transformer_flops(f"llama3_{size}", tokens, seq, 3)
+    r.peak, r.cluster = "bf16", "hgx-h200" if r.device == "h200-sxm" else "hgx-h100-96"
+    if row["peak_mem_GiB"]:
+        r.peak_memory_gib, r.peak_of = float(row["peak_mem_GiB"]), "reserved"
+    r.remark = "the trainer's model, FSDP2 and checkpointing written again in plain PyTorch, norms of single operations as then"
 
 
 def vtrain(row, r):

@@ -180,6 +180,7 @@ def main():
     a = p.parse_args()
 
     if a.fsdp:
+        os.environ["ACCELERATE_USE_FSDP"] = "true"  # as its launcher says it; the plug-ins ask for it
         stepping.start()
     with torch.device("cuda"):
         model = AutoModelForCausalLM.from_config(config(a.model), torch_dtype=TYPES[a.dtype],

@@ -21,6 +21,9 @@ MODELS = {
     "mistral_7b": dict(family="mistral", vocab_size=32000, hidden_size=4096, intermediate_size=14336,
                        num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8, sliding_window=None,
                        max_position_embeddings=32768, tie_word_embeddings=False),
+    "mixtral_8x7b": dict(family="mixtral", vocab_size=32000, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
+                         num_attention_heads=32, num_key_value_heads=8, num_local_experts=8, num_experts_per_tok=2,
+                         sliding_window=None, max_position_embeddings=32768, tie_word_embeddings=False),
     "llama2_7b": _LLAMA | dict(vocab_size=32000, hidden_size=4096, intermediate_size=11008, num_hidden_layers=32,
                                num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=4096),
     "llama2_13b": _LLAMA | dict(vocab_size=32000, hidden_size=5120, intermediate_size=13824, num_hidden_layers=40,
@@ -29,6 +32,8 @@ MODELS = {
                                 num_attention_heads=64, num_key_value_heads=8, max_position_embeddings=4096),
     "llama3_8b": _LLAMA | dict(vocab_size=128256, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
                                num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=8192),
+    "llama3_70b": _LLAMA | dict(vocab_size=128256, hidden_size=8192, intermediate_size=28672, num_hidden_layers=80,
+                                num_attention_heads=64, num_key_value_heads=8, max_position_embeddings=4096),
     "llama3.2_3b": _LLAMA | dict(vocab_size=128256, hidden_size=3072, intermediate_size=8192, num_hidden_layers=28,
                                  num_attention_heads=24, num_key_value_heads=8, head_dim=128,
                                  max_position_embeddings=131072, tie_word_embeddings=True),
@@ -65,8 +70,9 @@ def matrix_parameters(name):
     kv = 1 if c.get("multi_query") else c.get("num_key_value_heads", heads)
     attention = hidden * (width + 2 * kv * head) + width * hidden
     inner = c.get("intermediate_size") or c.get("ffn_dim") or c.get("n_inner") or 4 * hidden
-    gated = c["family"] in ("llama", "mistral", "granite", "qwen3")
-    return layers * (attention + (3 if gated else 2) * hidden * inner) + hidden * c["vocab_size"]
+    gated = c["family"] in ("llama", "mistral", "mixtral", "granite", "qwen3")
+    experts = c.get("num_experts_per_tok", 1)
+    return layers * (attention + experts * (3 if gated else 2) * hidden * inner) + hidden * c["vocab_size"]
 
 
 def config(name, **overrides):
