@@ -45,9 +45,13 @@ void count_computed() { computed.fetch_add(1, std::memory_order_relaxed); }
 void count_made_unknown() { made_unknown.fetch_add(1, std::memory_order_relaxed); }
 
 bool may_compute_integers(uint64_t bytes) {
-  if (bytes <= kMaximumIntegers_bytes) return true;
+  if (bytes <= kMaximumIntegers_bytes) {
+    if (bytes > kMaximumComputed_bytes) count_long();
+    return true;
+  }
   if (bytes > kMaximumLarge_bytes) return false;
-  if (large_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMaximumLargeSum_bytes) {
+  const uint64_t most = routing_is_balanced() ? kMaximumBalancedSum_bytes : kMaximumLargeSum_bytes;
+  if (large_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > most) {
     large_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }

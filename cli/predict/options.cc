@@ -1,5 +1,7 @@
 #include "cli/predict/options.h"
 
+#include <charconv>
+
 namespace maya::cli {
 
 void add_predict_options(CLI::App& app, PredictOptions* options) {
@@ -22,7 +24,14 @@ void add_predict_options(CLI::App& app, PredictOptions* options) {
          "--device-spread", options->prediction.device_spread,
          "Standard deviation of kernel times between devices of a model, over their mean: where devices wait for "
          "each other, kernels take the time of the slowest; 0: all are alike; default: the table's")
-      ->check(CLI::Range(0.0, predictor::kMostDeviceSpread));
+      ->check([](const std::string& text) {
+        double spread = -1;
+        const char* const end = text.data() + text.size();
+        const bool whole = std::from_chars(text.data(), end, spread).ptr == end;
+        return whole && spread >= 0 && spread <= predictor::kMostDeviceSpread
+                   ? std::string()
+                   : "expected a share from 0 to 0.2, such as 0.015: " + text;
+      });
   app.add_flag("--list-clusters", options->list_clusters, "List the known clusters and end");
   app.add_option("--table", options->prediction.table,
                  "Learned table of the device (maya-train); default: the one that came with Maya");

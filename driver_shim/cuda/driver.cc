@@ -35,7 +35,7 @@ void report_routing(const device::RoutingCall& call) {
   const std::string what = "the choice of " + std::to_string(call.chosen) + " of " + std::to_string(call.experts) +
                            " for " + std::to_string(call.tokens) + " rows (" + std::string(call.kernel) + ")";
   print_line(chosen.balanced_routing
-                 ? "MAYA_INJECT: " + what + " was not balanced: its result is larger than 1 MiB or has gaps"
+                 ? "MAYA_INJECT: " + what + " was not balanced: its result is larger than 320 MiB or has gaps"
                  : what +
                        " depends on unknown results; if it routes tokens to experts, use maya-run --inject "
                        "routing=balanced");

@@ -2,6 +2,7 @@
 // first parameter is the element count; vectorised and unrolled forms carry the number of tensors in the type of their
 // pointer array, the general form in the arguments of its functor. The functor names the element types.
 #include <algorithm>
+#include <charconv>
 
 #include "predictor/core/launch_context.h"
 
@@ -147,16 +148,26 @@ bool dropout_kernel(const LaunchContext& context, Work* work) {
   return true;
 }
 
+// The second template argument: elements in one unit, 1 where it is none.
+int64_t packed_elements(const LaunchContext& context) {
+  int64_t count = 1;
+  const std::string_view text = context.name.argument(1);
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return std::clamp<int64_t>(count, 1, 16);
+}
+
 // Copies of a matrix that change its layout or cut a triangle out of it.
 bool matrix_copy_kernel(const LaunchContext& context, Work* work) {
   const bool triangle = contains(context.name.leaf, "triu_tril_kernel");
   // triu_tril: (result, input, diagonal, elements, row length), its first two as structures of sizes and strides;
-  // transpose_copy_tiled_kernel: (source, destination, rows, columns, strides).
+  // transpose_copy_tiled_kernel<unit, elements of one unit, ...>: (source, destination, columns, rows, pitches), which
+  // count units each way.
   double elements = context.threads() * kElementsOfThread;
   const int64_t first = context.scalar(triangle ? 1 : 0, 0), second = context.scalar(1, 0);
   work->guessed = first <= 0;
   if (triangle && first > 0) elements = static_cast<double>(first);
-  if (!triangle && first > 0 && second > 0) elements = static_cast<double>(first) * static_cast<double>(second);
+  if (!triangle && first > 0 && second > 0)
+    elements = static_cast<double>(first) * static_cast<double>(second) * static_cast<double>(packed_elements(context));
   const bool guessed = work->guessed;
   const DataType type = first_type_in(context.name.argument(0));
   set_operation(work, Family::kElementwise, Operator::kCopy, type == DataType::kNone ? DataType::kFloat32 : type, 1,

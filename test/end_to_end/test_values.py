@@ -30,6 +30,12 @@ class Values(harness.EndToEnd):
         self.assertEqual(run.status, 0, run.explain())
         self.assertIn("ok", run.out)
 
+    def test_balanced_routing(self):
+        """Every expert gets as many tokens, however a program counts them: 8,192 tokens were too many once, and got none."""
+        run = self.run_command([harness.python("full"), PROGRAM.with_name("routing_program.py")], options=["--inject", "routing=balanced"], timeout=300)
+        self.assertEqual(run.status, 0, run.explain())
+        self.assertEqual(run.out.count(": ok"), 4)
+
     def test_a_check_that_refuses_an_unknown_value_is_explained(self):
         """torch.distributions checks that a scale is above zero; under PYTHONOPTIMIZE it checks nothing."""
         program = "import torch; s = torch.nn.Linear(8, 8).cuda()(torch.ones(4, 8, device='cuda')).exp(); print(torch.distributions.Normal(0.0, s).mean.shape)"

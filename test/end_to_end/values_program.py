@@ -54,6 +54,16 @@ def indices(x, *numbers):
     return torch.tensor(numbers, device=x.device)
 
 
+LARGE = [torch.int32, torch.int64]
+
+
+def large(x):
+    """27,648 numbers in no order, where x is the matrix among the shapes; nothing for the others."""
+    if x.shape != (4, 5):
+        raise ValueError("of one shape only")
+    return x.reshape(-1).repeat(1383)[:27648].contiguous()
+
+
 def flipped(x):
     return x.flip(0) if x.dim() else x
 
@@ -223,8 +233,23 @@ op("topk of distinct", lambda x: tuple(x.reshape(-1)[:11].topk(2)), NUMBERS)
 op("unique", lambda x: torch.unique(x, return_inverse=True, return_counts=True), NUMBERS)
 op("bincount", lambda x: torch.bincount(x.reshape(-1), minlength=16), [torch.int64])
 op("histc", lambda x: torch.histc(x, bins=8, min=0, max=8), [torch.float32])
+# Counts of integers: the CPU has them of floating-point numbers only.
+op("histc of integers", lambda x: torch.histc(x if x.is_cuda else x.float(), bins=12, min=0, max=12).to(torch.int64),
+   [torch.uint8, torch.int32, torch.int64])
 op("searchsorted", lambda x: torch.searchsorted(torch.arange(5, device=x.device).to(x.dtype), x.contiguous()), NUMBERS)
 op("isin", lambda x: torch.isin(x, torch.tensor([1, 3, 5], device=x.device).to(x.dtype)), NUMBERS)
+# --- more than 64 KiB of integers, of which sorts, transposes and choices by index take other kernels ---
+op("large sort", lambda x: tuple(large(x).sort(stable=True)), LARGE)
+op("large gather", lambda x: large(x)[large(x).argsort(stable=True)], LARGE)
+op("large transpose", lambda x: large(x).reshape(96, -1).t().contiguous(), [torch.bool, torch.int16] + LARGE)
+op("large transpose of a part", lambda x: large(x).reshape(96, -1)[:, :128].t().contiguous(), [torch.bool, torch.int16] + LARGE)
+op("large one_hot", lambda x: F.one_hot(large(x), 16), [torch.int64])
+op("large scatter_add", lambda x: torch.zeros(16, dtype=torch.int64, device=x.device).scatter_add_(0, large(x), torch.ones_like(large(x))), [torch.int64])
+op("large nonzero", lambda x: (large(x).reshape(96, -1) == 3).nonzero(), LARGE)
+op("large bincount", lambda x: torch.bincount(large(x), minlength=16), [torch.int64])
+op("large cumsum", lambda x: large(x).cumsum(0), LARGE)
+op("large unique", lambda x: torch.unique(large(x), return_inverse=True, return_counts=True), LARGE)
+op("large arange", lambda x: torch.arange(3, 50000, dtype=x.dtype, device=x.device), LARGE)
 # --- triangles and factories ---
 op("tril", lambda x: x.tril())
 op("triu", lambda x: x.triu(1))

@@ -392,6 +392,23 @@ TEST_CASE("one thread that looks at a sum costs next to nothing") {
   CHECK_FALSE(check.guessed);
 }
 
+TEST_CASE("Tiled transposes: sides count units of several elements, which lie in squares", "[work]") {
+  // PyTorch 2.15, x.T.contiguous() of 4,096 x 512: the arguments as recorded, all of it read and written once.
+  const auto transpose = [](const char* arguments, int64_t columns, int64_t rows) {
+    return work({.name = "void at::native::(anonymous namespace)::transpose_copy_tiled_kernel<" +
+                         std::string(arguments) + ", 4, 32, false>(unsigned int const*, unsigned int*, long, long)",
+                 .grid = {4, 32, 1},
+                 .block = {8, 32, 1},
+                 .scalars = {{16, 8, static_cast<uint64_t>(columns)}, {24, 8, static_cast<uint64_t>(rows)}}});
+  };
+  const double elements = 4096.0 * 512;
+  CHECK(transpose("unsigned int, 4", 128, 1024).read_bytes == elements);      // bool
+  CHECK(transpose("unsigned int, 2", 256, 2048).read_bytes == 2 * elements);  // bfloat16
+  CHECK(transpose("unsigned int, 1", 512, 4096).read_bytes == 4 * elements);  // float
+  CHECK(transpose("unsigned int, 2", 256, 2048).written_bytes == 2 * elements);
+  CHECK_FALSE(transpose("unsigned int, 2", 256, 2048).guessed);
+}
+
 TEST_CASE("places of elements that are not zero: a thread each", "[work]") {
   // 4 blocks of 256 threads: 1,024 numbers of 8 bytes read, and at least as many written.
   const Work places = work({.name = "void at::native::(anonymous namespace)::write_indices<long>(long*, at::native::"

@@ -116,9 +116,10 @@ TEST_CASE("a gather reads along its dimension", "[effects]") {
   }
 }
 
-TEST_CASE("a gather that is too large to compute leaves what lies behind its indices alone", "[effects]") {
+TEST_CASE("a large gather is computed of what is known, and otherwise leaves what lies behind its indices alone",
+          "[effects]") {
   auto memory = make_memory();
-  constexpr uint32_t kElements = 16384;  // 128 KiB of results, twice what is computed
+  constexpr uint32_t kElements = 16384;  // 128 KiB of results, twice what is computed of floating-point numbers
   const Address block = allocate(*memory, 2 << 20);
   const Address indices = block, label = block + 8 * kElements, source = label + 512, result = source + 512;
   put<int64_t>(*memory, indices, std::vector<int64_t>(kElements, 1));
@@ -128,9 +129,43 @@ TEST_CASE("a gather that is too large to compute leaves what lies behind its ind
   Parameter lambda = calculator(kElements, {8, 0, 8});
   lambda.at(608, indices).at(616, int64_t{2}).at(632, result).at(640, int64_t{1}).at(648, int64_t{2}).at(656, source);
   gather_longs().launch(*memory, {value(static_cast<int32_t>(kElements)), lambda});
-  CHECK_FALSE(memory->known(result, 8));
+  CHECK(get<int64_t>(*memory, result, kElements) == std::vector<int64_t>(kElements, 101));
+  memory->make_unknown(source, 16);
+  gather_longs().launch(*memory, {value(static_cast<int32_t>(kElements)), lambda});
+  CHECK_FALSE(memory->any_known(result, 8 * kElements));
   CHECK(get<int64_t>(*memory, label, 1) == std::vector<int64_t>{7});
-  CHECK(get<int64_t>(*memory, source, 2) == std::vector<int64_t>{100, 101});
+}
+
+TEST_CASE("a tiled transpose: squares of packed elements, pitches, and what is not known", "[effects]") {
+  // transpose_copy_tiled_kernel<unsigned int, 2, 4, 32, false>: two elements of 16 bits a unit.
+  const TestKernel halves(
+      "_ZN2at6native39_GLOBAL__N__b5857774_7_Copy_cu_11f9d6c527transpose_copy_tiled_kernelIjLi2ELi4ELi32ELb0EEEvPKT_"
+      "PS3_"
+      "llll",
+      {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}});
+  auto memory = make_memory();
+  const Address block = allocate(*memory, 2 << 20);
+  const Address source = block, result = block + 512, behind = result + 2 * 4 * 6 * 2;
+  // 4 rows of 2 units, 4 elements, and a pitch of 3 units: columns 0 to 3 of rows of 6.
+  std::vector<uint16_t> rows(4 * 6);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint16_t>(100 * (i / 6) + i % 6);
+  put<uint16_t>(*memory, source, rows);
+  put<uint16_t>(*memory, behind, {7});
+  const auto transpose = [&](int64_t result_pitch) {
+    halves.launch(*memory, {value(source), value(result), value(int64_t{2}), value(int64_t{2}), value(int64_t{3}),
+                            value(result_pitch)});
+  };
+  transpose(2);
+  CHECK(get<uint16_t>(*memory, result, 16) ==
+        std::vector<uint16_t>{0, 100, 200, 300, 1, 101, 201, 301, 2, 102, 202, 302, 3, 103, 203, 303});
+  memory->make_unknown(result, 2 * 16);
+  transpose(3);
+  CHECK(get<uint16_t>(*memory, result + 2 * 6, 4) == std::vector<uint16_t>{1, 101, 201, 301});
+  CHECK_FALSE(memory->any_known(result + 2 * 4, 2 * 2));  // between two rows
+  memory->make_unknown(source + 2, 2);
+  transpose(2);
+  CHECK_FALSE(memory->any_known(result, 2 * 16));
+  CHECK(get<uint16_t>(*memory, behind, 1) == std::vector<uint16_t>{7});
 }
 
 TEST_CASE("index_select moves rows", "[effects]") {

@@ -254,6 +254,12 @@ TEST_CASE("places for a stable sort: 5,000 of 64 bits, by 5 x 1,024 threads", "[
   const Address places = known_block(*memory);
   kernel.launch(*memory, {value(places + 512), value(5000), Parameter()}, 5, 1024);
   check_unknown(*memory, places, 512, 512 + 5000 * 8);
+  // Of slices of 2,000 each.
+  Parameter divider;
+  kernel.launch(*memory, {value(places + 512), value(5000), divider.at(0, 2000u)}, 5, 1024);
+  std::vector<int64_t> expected;
+  for (int64_t i = 0; i < 5000; ++i) expected.push_back(i % 2000);
+  CHECK(get<int64_t>(*memory, places + 512, 5000) == expected);
 }
 
 namespace {

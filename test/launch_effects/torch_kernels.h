@@ -380,6 +380,22 @@ inline const std::vector<TorchKernel>& torch_kernels() {
        "defaultEEEPlSH_NS0_24ReduceByKeyScanTileStateIliLb1EEEN4cuda3std3__48equal_toIvEENSM_4plusIvEEilNS2_"
        "17streaming_contextISA_llEEEEvT0_T1_T2_T3_T4_T5_iT6_T7_T8_T10_NS1_7vsmem_tE",
        {8, 8, 16, 8, 8, 8, 4, 1, 1, 4, 48, 8}},
+      {"_ZN2at4cuda17kernelHistogram1DIiilLi1ELi2ELin1ELNS0_23CUDAHistogramMemoryTypeE0EZNS0_21CUDA_tensor_"
+       "histogramIiiLb0EEEbNS_6TensorES4_S4_lNS_14AccumulateTypeIT0_Lb1EE4typeES8_NS0_13TensorArgTypeES9_S9_EUllE0_"
+       "EEvNS0_6detail10TensorInfoIT_T1_EESF_NSC_IKS6_SE_EElS8_S8_SE_T6_",
+       {416, 416, 416, 8, 8, 8, 8, 1}},
+      {"_ZN2at6native39_GLOBAL__N__b5857774_7_Copy_cu_11f9d6c527transpose_copy_tiled_kernelIjLi4ELi4ELi32ELb0EEEvPKT_"
+       "PS3_"
+       "llll",
+       {8, 8, 8, 8, 8, 8}},
+      {"_ZN2at6native39_GLOBAL__N__b5857774_7_Copy_cu_11f9d6c527transpose_copy_tiled_kernelImLi1ELi1ELi32ELb0EEEvPKT_"
+       "PS3_"
+       "llll",
+       {8, 8, 8, 8, 8, 8}},
+      {"_ZN2at6native46_GLOBAL__N__c76d7d8e_13_SortStable_cu_f7bb90a127fill_reverse_indices_kernelEPliNS_"
+       "4cuda6detail10Int"
+       "DividerIjEE",
+       {8, 4, 12}},
       {"_ZN2at4cuda17kernelHistogram1DIlllLi1ELi2ELin1ELNS0_23CUDAHistogramMemoryTypeE0EZNS0_21CUDA_tensor_"
        "histogramIllLb0EEEbNS_6TensorES4_S4_lNS_14AccumulateTypeIT0_Lb1EE4typeES8_NS0_13TensorArgTypeES9_S9_EUllE0_"
        "EEvNS0_6detail10TensorInfoIT_T1_EESF_NSC_IKS6_SE_EElS8_S8_SE_T6_",

@@ -27,8 +27,19 @@ inline constexpr uint64_t kMaximumIntegers_bytes = 1 << 20;
 // once, of a truth value for each of 4,096 x 4,096 pairs of positions.
 inline constexpr uint64_t kMaximumLarge_bytes = 320 << 20;
 inline constexpr uint64_t kMaximumLargeSum_bytes = 4ull << 30;
-// Whether integers or truth values of so many bytes are computed. Counts them when they are large.
+// With balanced routing more: the user wants values of the choice of experts followed, for every layer of every step.
+inline constexpr uint64_t kMaximumBalancedSum_bytes = 256ull << 30;
+// Whether integers or truth values of so many bytes are computed. Counts them when they are large: ask once all inputs
+// are known.
 bool may_compute_integers(uint64_t bytes);
+// The longest range of a type that is worked on, may_compute_integers() willing.
+inline uint64_t most_bytes(ElementType type) {
+  return is_floating(type) ? kMaximumComputed_bytes : kMaximumLarge_bytes;
+}
+// Whether results of that type and size are computed.
+inline bool may_compute(ElementType type, uint64_t bytes) {
+  return bytes <= kMaximumComputed_bytes || (!is_floating(type) && may_compute_integers(bytes));
+}
 // What follows may take milliseconds: the launch notes it as time of our own.
 void count_long();
 

@@ -302,7 +302,7 @@ class ElementwiseEffect : public Effect {
       status = memory.fill(address, low, bytes, count);
     } else if (low == high) {
       status = memory.fill(address, low, 4, 2 * count);
-    } else if (count * bytes > kMaximumIntegers_bytes) {
+    } else if (count > kMaximumLarge_bytes / 8 || !may_compute_integers(8 * count)) {
       return false;
     } else {
       std::vector<uint8_t> values(count * 8);

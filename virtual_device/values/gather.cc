@@ -87,8 +87,7 @@ class GatherEffect : public ComputedEffect {
     const Offsets offsets(captured(launch), layout_.tensors);
     if (count <= 0 || !offsets.valid()) return false;
     const auto elements = static_cast<uint64_t>(count);
-    if (elements <= kMaximumComputed_bytes / layout_.element &&
-        (layout_.form == Form::kFlip || memory.maybe_known(index_address(launch, 0))) &&
+    if (is_computed(launch, memory, elements, places) &&
         carry_out_elements(launch, memory, elements, offsets, places)) {
       count_computed();
       return true;
@@ -102,6 +101,15 @@ class GatherEffect : public ComputedEffect {
   struct Places {
     Address result = 0, source = 0;
   };
+
+  // Many elements only where indices and what they pick are known: those of embeddings pick what is not.
+  bool is_computed(const Launch& launch, const Memory& memory, uint64_t elements, const Places& places) const {
+    const uint64_t element = std::max(layout_.element, layout_.index_element);
+    if (layout_.form != Form::kFlip && !memory.maybe_known(index_address(launch, 0))) return false;
+    if (elements <= kMaximumComputed_bytes / layout_.element) return true;
+    return elements <= kMaximumLarge_bytes / element && layout_.form != Form::kFlip &&
+           (places.source == 0 || memory.maybe_known(places.source)) && may_compute_integers(elements * element);
+  }
 
   // True for the forms that write every element of the result and nothing else.
   bool fills_its_result() const {
@@ -166,7 +174,9 @@ class GatherEffect : public ComputedEffect {
                     int64_t size, std::vector<int64_t>* values) const {
     const uint32_t tensor = index_tensor(), width = layout_.index_element;
     std::vector<uint8_t> bytes;
-    if (!read_known(memory, index_address(launch, which), offsets.span(count, tensor, width), &bytes)) return false;
+    if (!read_known(memory, index_address(launch, which), offsets.span(count, tensor, width), &bytes,
+                    kMaximumLarge_bytes))
+      return false;
     values->resize(count);
     for (uint64_t k = 0; k < count; ++k) {
       const uint8_t* at = bytes.data() + offsets.at(k, tensor);
@@ -265,11 +275,25 @@ class GatherEffect : public ComputedEffect {
             const std::vector<int64_t>& indices, uint64_t stride, uint32_t value_offset) const {
     const uint8_t* value = captured(launch) + calculator_bytes(layout_.tensors) + value_offset;
     if (layout_.element > 8) return false;
+    const auto place = [&](uint64_t k) {
+      return places.result + offsets.at(k, 0) + static_cast<uint64_t>(indices[k]) * stride * layout_.element;
+    };
+    // In one piece where all around them is known.
+    constexpr size_t kFew = 256;
+    Address low = UINT64_MAX, end = 0;
     for (uint64_t k = 0; k < indices.size(); ++k) {
-      const Address to =
-          places.result + offsets.at(k, 0) + static_cast<uint64_t>(indices[k]) * stride * layout_.element;
-      if (write_result(memory, to, value, layout_.element) != MemoryStatus::kOk) return false;
+      low = std::min(low, place(k));
+      end = std::max(end, place(k) + layout_.element);
     }
+    std::vector<uint8_t> bytes;
+    if (indices.size() > kFew && memory.in_device_range(low) &&
+        read_known(memory, low, end - low, &bytes, kMaximumLarge_bytes)) {
+      for (uint64_t k = 0; k < indices.size(); ++k)
+        std::memcpy(bytes.data() + (place(k) - low), value, layout_.element);
+      return write_result(memory, low, bytes.data(), bytes.size()) == MemoryStatus::kOk;
+    }
+    for (uint64_t k = 0; k < indices.size(); ++k)
+      if (write_result(memory, place(k), value, layout_.element) != MemoryStatus::kOk) return false;
     return true;
   }
 
@@ -286,11 +310,13 @@ class GatherEffect : public ComputedEffect {
     }
     if (!is_computable(layout_.type)) return false;
     std::vector<uint8_t> source;
-    if (!read_known(memory, places.source, offsets.span(indices.size(), 1, layout_.element), &source)) return false;
+    const uint64_t most = most_bytes(layout_.type);
+    if (!read_known(memory, places.source, offsets.span(indices.size(), 1, layout_.element), &source, most))
+      return false;
     Address end = places.result;
     for (uint64_t k = 0; k < indices.size(); ++k) end = std::max(end, destination(k) + layout_.element);
     std::vector<uint8_t> result;
-    if (!read_known(memory, places.result, end - places.result, &result)) return false;
+    if (!read_known(memory, places.result, end - places.result, &result, most)) return false;
     for (uint64_t k = 0; k < indices.size(); ++k) {
       uint8_t* at = result.data() + (destination(k) - places.result);
       store_number(combine(load_number(at, layout_.type), load_number(source.data() + offsets.at(k, 1), layout_.type)),

@@ -18,32 +18,44 @@ namespace maya::device {
 
 namespace {
 
-class HistogramEffect : public ComputedEffect {
- public:
-  HistogramEffect(ElementType counts, ElementType values, std::unique_ptr<Effect> otherwise)
-      : ComputedEffect(std::move(otherwise)), counts_(counts), values_(values) {}
+// Of the least and the largest value: what PyTorch adds up in.
+ElementType bound_type(ElementType values) {
+  return is_floating(values) ? operation_type(values) : ElementType::kInt64;
+}
 
- protected:
-  bool carry_out(const Launch& launch, Memory& memory) const override {
+class HistogramEffect : public Effect {
+ public:
+  HistogramEffect(ElementType counts, ElementType values) : counts_(counts), values_(values) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    const TensorInfoView counts(argument_bytes(launch, 0), 8);
+    const auto bins = argument<int64_t>(launch, 3);
+    if (!memory.in_device_range(counts.data()) || bins <= 0 || count(launch, memory)) return;
+    forget(memory, counts.data(), static_cast<uint64_t>(bins) * element_bytes(counts_));
+  }
+
+ private:
+  bool count(const Launch& launch, Memory& memory) const {
     const TensorInfoView counts(argument_bytes(launch, 0), 8), values(argument_bytes(launch, 2), 8);
     const auto bins = argument<int64_t>(launch, 3), total = argument<int64_t>(launch, 6);
     const uint64_t element = element_bytes(values_);
     if (!counts.valid() || !values.valid() || counts.dims() != 1 || counts.stride(0) != 1 || bins <= 0 ||
-        counts.size(0) < bins || total < 0 || total > static_cast<int64_t>(kMaximumComputed_bytes / element) ||
-        values.elements(kMaximumComputed_bytes) < static_cast<uint64_t>(total))
+        counts.size(0) < bins || total < 0 || total > static_cast<int64_t>(most_bytes(values_) / element) ||
+        values.elements(most_bytes(values_)) < static_cast<uint64_t>(total))
       return false;
-    uint64_t end = 0;
-    for (int64_t i = 0; i < total; ++i) {
-      const int64_t offset = values.offset(static_cast<uint64_t>(i));
-      if (offset < 0) return false;
-      end = std::max(end, static_cast<uint64_t>(offset) + 1);
+    uint64_t end = 1;
+    for (int32_t d = 0; d < values.dims(); ++d) {
+      const int64_t size = values.size(d), stride = values.stride(d);
+      const auto most = static_cast<int64_t>(most_bytes(values_));
+      if (size <= 0 || stride < 0 || stride > most / size) return false;
+      end += static_cast<uint64_t>((size - 1) * stride);
     }
     std::vector<uint8_t> in, out;
     if (!read_elements(memory, counts.data(), static_cast<uint64_t>(bins), counts_, &out) ||
         !read_elements(memory, values.data(), end, values_, &in))
       return false;
-    const Number least = load_number(argument_bytes(launch, 4), values_),
-                 most = load_number(argument_bytes(launch, 5), values_);
+    const Number least = load_number(argument_bytes(launch, 4), bound_type(values_)),
+                 most = load_number(argument_bytes(launch, 5), bound_type(values_));
     for (int64_t i = 0; i < total; ++i) {
       const Number value =
           load_number(in.data() + static_cast<uint64_t>(values.offset(static_cast<uint64_t>(i))) * element, values_);
@@ -58,7 +70,6 @@ class HistogramEffect : public ComputedEffect {
     return true;
   }
 
- private:
   // -1: in none. The largest value belongs to the last bin.
   int64_t find_bin(Number value, Number least, Number most, int64_t bins) const {
     int64_t bin = -1;
@@ -93,9 +104,10 @@ class SearchEffect : public Effect {
     const auto row = argument<uint64_t>(launch, 4), boundaries = argument<uint64_t>(launch, 5);
     const bool right = argument<uint8_t>(launch, 7) != 0, one_row = argument<uint8_t>(launch, 8) != 0;
     if (argument<Address>(launch, 3) != 0 || count == 0 || (row == 0 && !one_row)) return false;
-    if (count > kMaximumComputed_bytes || boundaries > kMaximumComputed_bytes) return false;
+    const uint64_t widest = most_bytes(values_) / element_bytes(values_);
+    if (count > widest || boundaries > widest) return false;
     const uint64_t rows = one_row ? 1 : (count + row - 1) / row;
-    if (rows > kMaximumComputed_bytes / std::max<uint64_t>(boundaries, 1)) return false;
+    if (rows > widest / std::max<uint64_t>(boundaries, 1)) return false;
     std::vector<uint8_t> values, limits;
     if (!read_elements(memory, argument<Address>(launch, 1), count, values_, &values) ||
         !read_elements(memory, argument<Address>(launch, 2), rows * boundaries, values_, &limits))
@@ -139,7 +151,7 @@ class RepeatEffect : public ComputedEffect {
     const auto count = argument<uint64_t>(launch, 3), size = argument<uint64_t>(launch, 4);
     const uint64_t element = element_bytes(type_);
     std::vector<uint8_t> repeats, sums;
-    if (size == 0 || size > kMaximumComputed_bytes / element || !memory.in_device_range(result) ||
+    if (size == 0 || size > most_bytes(type_) / element || !memory.in_device_range(result) ||
         !read_elements(memory, argument<Address>(launch, 0), count, type_, &repeats) ||
         !read_elements(memory, argument<Address>(launch, 1), count, ElementType::kInt64, &sums))
       return false;
@@ -167,12 +179,13 @@ std::unique_ptr<Effect> make_histogram_effect(const KernelInfo& kernel, const Ke
   const auto& arguments = name.template_arguments;
   const auto type = [&](size_t index) { return element_type(arguments[index]); };
   if (name.function == "at::cuda::kernelHistogram1D" && arguments.size() == 8 && arguments[2] == "long") {
-    const uint32_t info = TensorInfoView::bytes(8), element = element_bytes(type(1));
+    const uint32_t info = TensorInfoView::bytes(8), bound = element_bytes(bound_type(type(1)));
     if (!is_computable(type(0)) || !is_computable(type(1)) || !arguments[6].ends_with(")0") ||
         !arguments[7].ends_with("#2}") || arguments[7].find("CUDA_tensor_histogram<") == std::string::npos ||
-        !has_sizes(kernel, {info, info, info, 8, element, element, 8, 1}))
+        !has_sizes(kernel, {info, info, info, 8, bound, bound, 8, 1}))
       return nullptr;
-    return std::make_unique<HistogramEffect>(type(0), type(1), make_pointer_effect(kernel, name, scalars));
+    make_pointer_effect(kernel, name, scalars);
+    return std::make_unique<HistogramEffect>(type(0), type(1));
   }
   if (name.function.ends_with("::searchsorted_cuda_kernel") && arguments.size() == 2 &&
       has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 1, 1}) && is_computable(type(0)) && is_computable(type(1))) {

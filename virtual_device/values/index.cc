@@ -58,7 +58,8 @@ class IndexEffect : public Effect {
     if (count <= 0 || !memory.in_device_range(data)) return;
     const uint64_t element = range_ == Range::kUnknown ? kUnknownElement_bytes : element_bytes(type_);
     const uint64_t bytes = static_cast<uint64_t>(count) * element;
-    if (range_ == Range::kUnknown || static_cast<uint64_t>(count) > kMaximumComputed_bytes / element)
+    if (range_ == Range::kUnknown || static_cast<uint64_t>(count) > most_bytes(type_) / element ||
+        !may_compute(type_, bytes))
       return forget(memory, data, bytes);
     const uint8_t* lambda = argument_bytes(launch, 1);
     std::vector<uint8_t> values(bytes);

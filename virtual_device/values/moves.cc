@@ -1,6 +1,7 @@
 #include "virtual_device/values/moves.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "virtual_device/values/effect.h"
 
@@ -32,20 +33,43 @@ bool Moves::carry_out(Memory& memory) const {
   // In one piece where that is possible: many short runs of known bytes.
   std::vector<uint8_t> bytes;
   constexpr size_t kFewRuns = 4;
-  if (runs_.size() > kFewRuns && high - low <= 4 * kMaximumComputed_bytes && memory.known(low, high - low)) {
+  if (runs_.size() > kFewRuns && high - low <= kMaximumLarge_bytes && memory.known(low, high - low)) {
     bytes.resize(high - low);
     if (memory.read(bytes.data(), low, bytes.size()) != MemoryStatus::kOk) return false;
+    if (write_at_once(bytes, low, written_low, written_high, memory)) return true;
+    if (runs_.size() > kMaximumSingleRuns) return false;
     for (const Run& run : runs_)
       if (write_result(memory, run.destination, bytes.data() + (run.source - low), run.bytes) != MemoryStatus::kOk)
         return false;
     return true;
   }
+  if (runs_.size() > kMaximumSingleRuns) return false;
   // A source may be the destination of an earlier run: all sources are read first, unless each run stands alone.
   const bool may_overlap = written_low < high && low < written_high && runs_.size() > 1;
   if (may_overlap) return set_aside(memory);
   for (const Run& run : runs_)
     if (memory.copy(run.destination, run.source, run.bytes) != MemoryStatus::kOk) return false;
   return true;
+}
+
+bool Moves::write_at_once(const std::vector<uint8_t>& sources, Address low, Address written_low, Address written_high,
+                          Memory& memory) const {
+  const uint64_t extent = written_high - written_low;
+  if (extent > kMaximumLarge_bytes || extent > 64 * bytes_) return false;
+  std::vector<uint8_t> result(extent);
+  const bool filled = memory.known(written_low, extent);
+  if (filled && memory.read(result.data(), written_low, extent) != MemoryStatus::kOk) return false;
+  std::vector<bool> written(filled ? 0 : extent, false);
+  uint64_t covered = 0;
+  for (const Run& run : runs_) {
+    const uint64_t to = run.destination - written_low;
+    std::memcpy(result.data() + to, sources.data() + (run.source - low), run.bytes);
+    for (uint64_t i = to; !filled && i < to + run.bytes; ++i) {
+      covered += written[i] ? 0 : 1;
+      written[i] = true;
+    }
+  }
+  return (filled || covered == extent) && write_result(memory, written_low, result.data(), extent) == MemoryStatus::kOk;
 }
 
 bool Moves::set_aside(Memory& memory) const {

@@ -14,14 +14,16 @@ class Moves {
   explicit Moves(uint64_t element) : element_(element) {}
 
   // At most so many runs of neighbours, which bounds what carry_out() does.
-  static constexpr size_t kMaximumRuns = 16 << 10;
+  static constexpr size_t kMaximumRuns = 4 << 20;
+  // More of them only in one piece.
+  static constexpr size_t kMaximumSingleRuns = 16 << 10;
 
   // Later moves win where destinations overlap. `elements` neighbours are moved as one. Joins with the move before
   // where both sides continue it. False when there are too many.
   bool add(Address source, Address destination, uint64_t elements = 1);
 
   // Copies, known and unknown states alike, as if all sources were read first. False when a place is outside of
-  // memory; then nothing was written.
+  // memory, or when runs are many and not of known bytes that fill a range; then nothing was written.
   bool carry_out(Memory& memory) const;
 
   bool empty() const { return runs_.empty(); }
@@ -31,6 +33,9 @@ class Moves {
   // Where sources and destinations may overlap: so much is moved by way of host memory.
   static constexpr uint64_t kMaximumSetAside_bytes = 1 << 20;
   bool set_aside(Memory& memory) const;
+  // The range of all destinations, from known bytes. False where sources or what lies between destinations are not.
+  bool write_at_once(const std::vector<uint8_t>& sources, Address low, Address written_low, Address written_high,
+                     Memory& memory) const;
 
   struct Run {
     Address source, destination;

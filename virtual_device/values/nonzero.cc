@@ -19,7 +19,7 @@
 // CUDA 12.1 counts have 32 bits.
 #include <algorithm>
 
-#include "virtual_device/values/effect.h"
+#include "virtual_device/values/elements.h"
 #include "virtual_device/values/number.h"
 
 namespace maya::device {
@@ -55,14 +55,6 @@ bool has_sizes(const KernelInfo& kernel, size_t count, std::initializer_list<uin
     ++i;
   }
   return true;
-}
-
-bool read_elements(const Memory& memory, Address address, uint64_t count, ElementType type,
-                   std::vector<uint8_t>* bytes) {
-  const uint64_t element = element_bytes(type);
-  const uint64_t most = is_floating(type) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
-  return count <= most / element && memory.in_device_range(address) && memory.maybe_known(address) &&
-         read_known(memory, address, count * element, bytes, most);
 }
 
 // The whole goes to the first of the results, one a block.
@@ -181,11 +173,12 @@ class WriteIndicesEffect : public ComputedEffect {
     const int64_t count = load_number(argument_bytes(launch, 3), index_).integer;
     const bool has_total = launch.kernel->parameters.size() > 4 && argument<Address>(launch, 4) != 0;
     if (has_total || dimensions < 1 || dimensions > kMostDimensions || count <= 0 ||
-        count > static_cast<int64_t>(kMaximumIntegers_bytes / 8) / dimensions)
+        count > static_cast<int64_t>(kMaximumLarge_bytes / 8) / dimensions)
       return false;
     std::vector<uint8_t> bytes;
     const auto elements = static_cast<uint64_t>(count);
-    if (!read_known(memory, data, 8 * elements, &bytes, kMaximumIntegers_bytes)) {
+    if (!read_known(memory, data, 8 * elements, &bytes, kMaximumLarge_bytes) ||
+        !may_compute_integers(8 * elements * static_cast<uint64_t>(dimensions))) {
       forget(memory, data, 8 * elements * static_cast<uint64_t>(dimensions));
       return true;
     }

@@ -63,7 +63,7 @@ class RadixSortEffect : public ComputedEffect {
                sorted_values = argument<Address>(launch, places.sorted_values);
     const auto first = argument<int32_t>(launch, places.first);
     const uint64_t width = element_bytes(layout_.key);
-    const uint64_t most = is_floating(layout_.key) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
+    const uint64_t most = most_bytes(layout_.key);
     if (!memory.in_device_range(keys) || !memory.in_device_range(sorted_keys) || !memory.maybe_known(keys) ||
         count > most / std::max<uint64_t>(width, layout_.value_bytes) || first < 0 || end <= first ||
         end > static_cast<int64_t>(8 * width))
@@ -73,6 +73,7 @@ class RadixSortEffect : public ComputedEffect {
     // Values that are not given are the order itself.
     if (layout_.value_bytes != 0 && !read_known(memory, values, count * layout_.value_bytes, &value_bytes, most))
       return false;
+    if (!may_compute(layout_.key, count * std::max<uint64_t>(width, layout_.value_bytes))) return false;
     std::vector<uint64_t> ranks(count);
     const uint64_t mask = end - first == 64 ? ~uint64_t{0} : (uint64_t{1} << (end - first)) - 1;
     for (uint64_t i = 0; i < count; ++i) ranks[i] = rank(key_bytes.data() + i * width) >> first & mask;

@@ -47,7 +47,9 @@ class RouterEffect : public ComputedEffect {
  private:
   bool balance(const Launch& launch, Memory& memory, const RoutingCall& call) const {
     const uint64_t row_bytes = layout_.bits ? (call.experts + 7) / 8 : call.experts;
-    if (call.tokens * call.chosen > kMaximumIntegers_bytes / 8 || call.tokens * row_bytes > kMaximumIntegers_bytes)
+    const uint64_t choices = uint64_t{call.tokens} * call.chosen, map_bytes = call.tokens * row_bytes;
+    if (choices > kMaximumLarge_bytes / 8 || map_bytes > kMaximumLarge_bytes ||
+        !may_compute_integers(std::max(8 * choices, map_bytes)))
       return false;
     std::vector<uint8_t> map(call.tokens * row_bytes), indices(call.tokens * call.chosen * layout_.index_bytes);
     for (uint64_t choice = 0; choice < call.tokens * call.chosen; ++choice) {

@@ -8,6 +8,7 @@
 //   size, source step in bytes, result step in bytes, bool negative indices are allowed)
 //   roll_cuda_kernel<T>(const T* source, T* result, i64 elements, dimension, start, size, stride, dimensions)
 #include <algorithm>
+#include <charconv>
 
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/moves.h"
@@ -20,12 +21,12 @@ namespace {
 
 // Rows are moved as they are, so they may be longer than what is computed.
 constexpr uint64_t kMaximumMoved_bytes = 16 << 20;
-constexpr uint64_t kMaximumIndices = 8 << 10;
+constexpr uint64_t kMaximumIndices = 1 << 20;
 
 // Known index values. False when one is unknown or outside of [0, size).
 bool read_indices(const Memory& memory, Address address, ElementType type, uint64_t bytes, std::vector<uint8_t>* out) {
   return is_computable(type) && memory.in_device_range(address) && memory.maybe_known(address) &&
-         read_known(memory, address, bytes, out);
+         read_known(memory, address, bytes, out, 8 * kMaximumIndices);
 }
 
 class IndexSelectEffect : public ComputedEffect {
@@ -146,6 +147,46 @@ class SliceGatherEffect : public ComputedEffect {
   ElementType index_;
 };
 
+// Of a matrix whose sides and pitches count units of `packed` elements each: (source, result, columns, rows, pitch of
+// the source, pitch of the result).
+class TransposeEffect : public Effect {
+ public:
+  TransposeEffect(uint32_t unit, uint32_t packed) : packed_(packed), element_(unit / packed) {}
+
+  void apply(const Launch& launch, Memory& memory) const override {
+    const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
+    if (!memory.in_device_range(result)) return;
+    uint64_t sizes[4];
+    for (uint32_t i = 0; i < 4; ++i) {
+      const auto units = argument<int64_t>(launch, 2 + i);
+      // Bytes of a matrix stay below 2^63: a unit has 8 at most.
+      if (units <= 0 || units > int64_t{1} << 28) return forget(memory, result, memory.bytes_to_end(result));
+      sizes[i] = static_cast<uint64_t>(units) * packed_;
+    }
+    const auto [columns, rows, source_pitch, result_pitch] = sizes;
+    const uint64_t in = ((rows - 1) * source_pitch + columns) * element_,
+                   out = ((columns - 1) * result_pitch + rows) * element_;
+    if (!memory.maybe_known(result) && !(memory.in_device_range(source) && memory.maybe_known(source))) return;
+    std::vector<uint8_t> from, to;
+    if (source_pitch < columns || result_pitch < rows || !memory.in_device_range(source) ||
+        !read_known(memory, source, in, &from, kMaximumLarge_bytes) || !may_compute_integers(in))
+      return forget(memory, result, out);
+    const bool dense = result_pitch == rows;
+    to.resize(dense ? out : rows * element_);
+    for (uint64_t c = 0; c < columns; ++c) {
+      uint8_t* const row = to.data() + (dense ? c * rows * element_ : 0);
+      for (uint64_t r = 0; r < rows; ++r)
+        std::memcpy(row + r * element_, from.data() + (r * source_pitch + c) * element_, element_);
+      if (!dense) write_result(memory, result + c * result_pitch * element_, row, rows * element_);
+    }
+    if (dense) write_result(memory, result, to.data(), out);
+    count_computed();
+  }
+
+ private:
+  uint64_t packed_, element_;
+};
+
 class RollEffect : public ComputedEffect {
  public:
   RollEffect(uint32_t element, std::unique_ptr<Effect> otherwise)
@@ -200,6 +241,14 @@ std::unique_ptr<Effect> make_row_selection_effect(const KernelInfo& kernel, cons
   }
   if (function == "vectorized_gather_kernel" && arguments.size() == 2 && has_sizes(kernel, {8, 8, 8, 4, 8, 8, 8, 8, 1}))
     return std::make_unique<SliceGatherEffect>(element_type(arguments[1]), make_pointer_effect(kernel, name, scalars));
+  if (function == "transpose_copy_tiled_kernel" && arguments.size() >= 2 && has_sizes(kernel, {8, 8, 8, 8, 8, 8})) {
+    const uint32_t unit = arguments[0] == "unsigned int" ? 4 : arguments[0] == "unsigned long" ? 8 : 0;
+    uint32_t packed = 0;
+    std::from_chars(arguments[1].data(), arguments[1].data() + arguments[1].size(), packed);
+    if (unit == 0 || packed == 0 || packed > unit) return nullptr;
+    make_pointer_effect(kernel, name, scalars);
+    return std::make_unique<TransposeEffect>(unit, packed);
+  }
   if (function == "roll_cuda_kernel" && arguments.size() == 1 && has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 8})) {
     const uint32_t element = element_bytes(element_type(arguments[0]));
     if (element == 0) return nullptr;

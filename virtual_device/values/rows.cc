@@ -50,7 +50,6 @@ constexpr RowKernel kKernels[] = {
      "ifrrrwww",
      {{5, {kGrid, kOne}}, {6, {kGrid, kOne}}, {7, {kGrid, 0}, {}, 0}}},
     // (places, how many, divisor), of a stable sort (SortStable.cu)
-    {"at::native::(anonymous namespace)::fill_reverse_indices_kernel", "wis", {{0, {}, {}, 1}}},
     // (gradient of the result, input, means, deviations, weight, gradient, columns), a block a row
     {"at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized", "rrrrrwi", {{5, {kGrid, 6}, {}, 6}}},
     // (rows, columns, epsilon, input, means, deviations), and without rows, a block a row, in earlier releases

@@ -95,13 +95,13 @@ class Accumulator {
 bool run_scan(const Scan& scan, const Rows& rows, Memory& memory, Address source, Address result, Address indices) {
   if (!memory.in_device_range(source) || !memory.maybe_known(source) || !memory.in_device_range(result)) return false;
   const uint64_t in = element_bytes(scan.source), out = element_bytes(scan.result);
-  const uint64_t most =
-      is_floating(scan.source) || is_floating(scan.result) ? kMaximumComputed_bytes : kMaximumIntegers_bytes;
+  const uint64_t most = std::min(most_bytes(scan.source), most_bytes(scan.result));
   if (rows.size == 0 || rows.inner == 0 || rows.outer == 0 || rows.size > most || rows.inner > most / rows.size ||
       rows.outer > most / (rows.size * rows.inner))
     return false;
   std::vector<uint8_t> bytes;
   if (!read_known(memory, source, rows.elements() * in, &bytes, most)) return false;
+  if (rows.elements() * out > kMaximumComputed_bytes && !may_compute_integers(rows.elements() * out)) return false;
   std::vector<uint8_t> results(rows.elements() * out), places(indices == 0 ? 0 : 8 * rows.elements());
   for (uint64_t row = 0; row < rows.outer * rows.inner; ++row) {
     const uint64_t first = row / rows.inner * rows.inner * rows.size + row % rows.inner;

@@ -74,15 +74,17 @@ class SortEffect : public ComputedEffect {
                         layout_.value_bytes};
     const uint64_t slices = argument<uint32_t>(launch, 1), size = argument<uint32_t>(launch, 2);
     if (routing_is_balanced() && keep_order(memory, keys, values, slices, size)) return true;
+    const uint64_t most = most_bytes(layout_.key);
     if (!memory.in_device_range(keys.info.data()) || !memory.maybe_known(keys.info.data()) || slices == 0 ||
-        size == 0 || slices > kMaximumComputed_bytes || size > kMaximumComputed_bytes / 8 / slices)
+        size == 0 || slices > most || size > most / 8 / slices)
       return false;
     if (layout_.method == Method::kBitonic && size > layout_.network) return false;
     std::vector<uint8_t> key_bytes, value_bytes;
     const uint64_t key_span = keys.span(slices, size), value_span = values.span(slices, size);
     if (key_span == 0 || value_span == 0 ||
-        !read_known(memory, keys.info.data(), key_span * keys.element, &key_bytes) ||
-        !read_known(memory, values.info.data(), value_span * values.element, &value_bytes))
+        !read_known(memory, keys.info.data(), key_span * keys.element, &key_bytes, most) ||
+        !read_known(memory, values.info.data(), value_span * values.element, &value_bytes, most) ||
+        !may_compute(layout_.key, 8 * slices * size))
       return false;
     const bool descending = layout_.has_direction ? argument<uint8_t>(launch, 6) != 0 : layout_.descending;
     const std::vector<uint8_t> old_keys = key_bytes, old_values = value_bytes;
@@ -107,7 +109,7 @@ class SortEffect : public ComputedEffect {
   bool keep_order(const Memory& memory, const Slices& keys, const Slices& values, uint64_t slices,
                   uint64_t size) const {
     if (!is_floating(layout_.key) || layout_.value_bytes != 8 || size == 0 || size > kMostExperts ||
-        slices > kMaximumIntegers_bytes / 8 / size)
+        slices > kMaximumLarge_bytes / 8 / size)
       return false;
     const uint64_t span = values.span(slices, size), key_span = keys.span(slices, size);
     return span != 0 && key_span != 0 && all_known(memory, values.info.data(), span * 8) &&
@@ -148,6 +150,24 @@ class SortEffect : public ComputedEffect {
   }
 
   SortLayout layout_;
+};
+
+// What a stable sort of whole slices carries along: the place of each element in its slice, which is its index modulo
+// the divisor that leads the last parameter.
+class SortPlacesEffect : public Effect {
+ public:
+  void apply(const Launch& launch, Memory& memory) const override {
+    const auto result = argument<Address>(launch, 0);
+    const auto count = static_cast<uint64_t>(std::max(argument<int32_t>(launch, 1), 0));
+    const auto slice = argument<uint32_t>(launch, 2);
+    if (!memory.in_device_range(result)) return;
+    if (slice == 0 || count > kMaximumLarge_bytes / 8 || !may_compute_integers(8 * count))
+      return forget(memory, result, 8 * count);
+    std::vector<int64_t> places(count);
+    for (uint64_t i = 0; i < count; ++i) places[i] = static_cast<int64_t>(i % slice);
+    write_result(memory, result, places.data(), 8 * count);
+    count_computed();
+  }
 };
 
 // The k largest or smallest: first those beyond the last one that is taken, then those equal to it, each in order of
@@ -203,8 +223,8 @@ class TopKEffect : public ComputedEffect {
     const uint64_t count = call.tokens * call.chosen;
     const uint64_t span = indices.span(call.tokens, call.chosen), values = chosen.span(call.tokens, call.chosen);
     // Only where the result has its memory for itself.
-    if (count > kMaximumIntegers_bytes / 8 || span != count || values == 0 ||
-        !memory.in_device_range(indices.info.data()))
+    if (count > kMaximumLarge_bytes / 8 || span != count || values == 0 ||
+        !memory.in_device_range(indices.info.data()) || !may_compute_integers(8 * count))
       return false;
     std::vector<int64_t> experts(count);
     for (uint64_t t = 0; t < call.tokens; ++t)
@@ -291,6 +311,10 @@ std::unique_ptr<Effect> make_sorting_effect(const KernelInfo& kernel, const Kern
         !is_computable(element_type(arguments[0])) || !has_sizes(kernel, {kInfo, 4, 4, 1, 4, 4, kInfo, 4, kInfo, 4, 8}))
       return nullptr;
     return std::make_unique<TopKEffect>(element_type(arguments[0]), make_pointer_effect(kernel, name, scalars));
+  }
+  if (function == "(anonymous namespace)::fill_reverse_indices_kernel" && has_sizes(kernel, {8, 4, 12})) {
+    make_pointer_effect(kernel, name, scalars);
+    return std::make_unique<SortPlacesEffect>();
   }
   SortLayout layout;
   if (!function.ends_with("SortKVInPlace") || !parse_sort(kernel, function, arguments, &layout)) return nullptr;

@@ -119,7 +119,7 @@ class PlaceEffect : public ComputedEffect {
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t place;
       std::memcpy(&place, places.data() + 8 * i, sizeof(place));
-      if (place > kMaximumComputed_bytes ||
+      if (place > kMaximumLarge_bytes / 8 ||
           write_result(memory, result + 8 * place, values.data() + 8 * i, 8) != MemoryStatus::kOk)
         return false;
     }

@@ -101,7 +101,10 @@ def torchtitan(row, r):
     r.program, r.environment = "titan.py", "models"
     r.arguments = ["--model", size, "--batch", batch, "--seq", seq]
     r.arguments += ["--tensor", split["TP"]] if "TP" in split else []
-    r.arguments += ["--context", split["CP"]] if "CP" in split else []
+    if "CP" in split:
+        # Published times grow from 2 to 8 ranks as if each held neighbouring pieces, the last with most to attend to: it is the one that runs.
+        r.arguments += ["--context", split["CP"], "--in-order"]
+        r.living = str(split["CP"] - 1)
     r.arguments += ["--checkpoint"] if "full AC" in config else ["--selective"]
     r.arguments += ["--compile"] if "compile" in config else []
     # Its loss is compiled since February 2025; the rows of H200 are of June (memory says so too), the others of 2024.

@@ -17,6 +17,7 @@ from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoi
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor.experimental import context_parallel
+from torch.distributed.tensor.experimental._context_parallel._attention import _cp_options
 from torch.distributed.tensor.parallel import loss_parallel
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
@@ -148,6 +149,7 @@ def main():
     p.add_argument("--seq", type=int, required=True)
     p.add_argument("--tensor", type=int, default=1, help="ranks that share each layer")
     p.add_argument("--context", type=int, default=1, help="ranks that share each sequence")
+    p.add_argument("--in-order", action="store_true", help="context ranks hold neighbouring pieces of a sequence: the last computes most")
     p.add_argument("--selective", action="store_true")
     p.add_argument("--checkpoint", action="store_true", help="recompute whole blocks")
     p.add_argument("--compile", action="store_true")
@@ -157,6 +159,8 @@ def main():
     a = p.parse_args()
 
     device = stepping.start()
+    if a.in_order:
+        _cp_options.enable_load_balance = False
     sizes = llama.MODELS[a.model]
     with torch.device("meta"):
         model = Model(sizes, 0, sizes[0], False)
