@@ -8,7 +8,8 @@
 # diffusers: a folder of packages to put before those of models.
 # vllm: vLLM with its pinned needs (test/frameworks/vllm-requirements.txt), without NVIDIA's libraries: 5 GB.
 # hta: Meta's Holistic Trace Analysis, which reads profiles of torch.profiler.
-# extensions: a folder of packages with kernels of their own, to put before those of models; ecosystem: of packages without, to put before both.
+# extensions: a folder of packages with kernels of their own, to put before those of models; ecosystem: of packages without, to put before both;
+# applications: of trainers and libraries on top of those, to put before all three.
 # transformer-engine: a folder of packages to put before those of models or frameworks. Its torch part has no wheel: it is built here, with the headers of full, 25 minutes on two
 # idle cores. Wheels that were kept are taken from the folder in PIP_FIND_LINKS.
 # torch-2.8: torch 2.8.0, built with CUDA 12, alone; cuda-12: a folder with NVIDIA's libraries of CUDA 12.9, the small ones.
@@ -48,6 +49,12 @@ requirements() {
     ecosystem) echo "--no-deps open_clip_torch==3.3.0 ftfy==6.3.1 wcwidth==0.9.4 monai==1.6.1 segmentation-models-pytorch==0.6.0 e3nn==0.6.0 opt_einsum==3.4.0" \
       "opt_einsum_fx==0.1.4 sentence-transformers==6.2.0 scikit-learn==1.9.1 joblib==1.6.0 scipy==1.17.1 narwhals==2.29.0 galore-torch==1.0 stable-baselines3==2.9.2" \
       "einops==0.8.2 gymnasium==1.4.0 cloudpickle==3.1.3 farama-notifications==0.0.6" ;;
+    applications) echo "--no-deps ultralytics==8.4.190 ultralytics-thop==2.2.3 opencv-python-headless==5.0.0.93 matplotlib==3.11.2 contourpy==1.3.3 cycler==0.12.1" \
+      "kiwisolver==1.5.1 pyparsing==3.3.3 fonttools==4.68.0 polars==2.1.0 polars-runtime-32==2.1.0 py-cpuinfo==9.0.0 fastai==2.8.12 fastcore==2.2.41 fastprogress==1.0.3" \
+      "fastdownload==0.0.8 fasttransform==0.0.5 plum-dispatch==2.10.1 beartype==0.23.1 rich==15.0.0 markdown-it-py==4.3.0 mdurl==0.1.2 pygments==2.21.0 keras==3.15.1" \
+      "namex==0.1.0 h5py==3.16.0 optree==0.20.0 absl-py==2.5.1 ml_dtypes==0.6.0 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 x-transformers==2.31.10" \
+      "einx==0.4.3 loguru==0.7.3 frozendict==2.5.1 torch-einops-utils==0.2.0 mambapy==1.2.0 kornia==0.9.0 kornia-rs==0.2.0 opacus==1.6.0 gpytorch==1.15.2" \
+      "linear_operator==0.6.1 jaxtyping==0.3.11 wadler-lindig==0.1.8 pytorch-forecasting==1.8.0 scikit-base==1.2.0 torchaudio==2.11.1" ;;
     diffusers) echo "--no-deps diffusers==0.42.1" ;;
     transformer-engine) echo "--no-deps --no-build-isolation transformer-engine==2.20.2 transformer-engine-cu13==2.20.2 transformer-engine-torch==2.20.2" \
       "nvdlfw-inspect==0.2.2 onnx==1.23.2 onnxscript==0.7.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==6.33.2 einops==0.8.2 pydantic==2.14.4 pydantic-core==2.50.5" \
@@ -58,7 +65,7 @@ requirements() {
       "nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88" ;;
     vllm) echo "--no-deps $(grep -v '^#' "$here/frameworks/vllm-requirements.txt" | tr '\n' ' ')" ;;
     litgpt) echo "--no-deps litgpt==0.5.13 lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0 jsonargparse==4.53.0" ;;
-    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions ecosystem transformer-engine vllm jax hta" >&2; exit 2 ;;
+    *) echo "environments.sh: unknown environment: $1; known are full lean numba models transformers-4.38 transformers-4.45 fms litgpt frameworks torchtitan torch-2.8 cuda-12 diffusers extensions ecosystem applications transformer-engine vllm jax hta" >&2; exit 2 ;;
   esac
 }
 # Transformer Engine's torch part against the torch and the headers of full.
@@ -87,7 +94,7 @@ for name in "${@:-full lean numba frameworks torch-2.8 cuda-12}"; do
     rm -rf "${root:?}/$one"
     if [ "$one" = transformer-engine ]; then
       build_transformer_engine
-    elif [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions|ecosystem)$ ]]; then
+    elif [[ $one =~ ^(transformers-4.38|transformers-4.45|fms|litgpt|torchtitan|cuda-12|diffusers|extensions|ecosystem|applications)$ ]]; then
       # shellcheck disable=SC2046
       "$python" -m pip install --quiet --disable-pip-version-check --target "$root/$one" $(requirements "$one")
     else

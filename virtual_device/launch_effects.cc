@@ -21,6 +21,7 @@ std::atomic<uint64_t> computed{0};
 std::atomic<uint64_t> made_unknown{0};
 std::atomic<uint64_t> large_bytes{0};
 std::atomic<bool> balanced_routing{false};
+std::atomic<bool> passing_checks{false};
 std::atomic<void (*)(const RoutingCall&)> routing_observer{nullptr};
 
 using EffectMaker = std::unique_ptr<Effect> (*)(const KernelInfo&, const KernelName&, std::vector<ScalarSlot>*);
@@ -69,6 +70,9 @@ void set_routing(Routing routing, void (*observe)(const RoutingCall&)) {
   balanced_routing.store(routing == Routing::kBalanced, std::memory_order_relaxed);
   routing_observer.store(observe, std::memory_order_relaxed);
 }
+
+bool checks_pass() { return passing_checks.load(std::memory_order_relaxed); }
+void set_checks(Checks checks) { passing_checks.store(checks == Checks::kPass, std::memory_order_relaxed); }
 
 void KernelBehaviorDeleter::operator()(const KernelBehavior* behavior) const { delete behavior; }
 

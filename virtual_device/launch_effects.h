@@ -77,6 +77,14 @@ enum class Routing : uint8_t {
 // stays unknown: there is no option for it, or the result has more than 1 MiB.
 void set_routing(Routing routing, void (*observe)(const RoutingCall&));
 
+// Programs check values by torch.all(): that parameters of a distribution are in their range, that boxes are none.
+enum class Checks : uint8_t {
+  kUnknown,  // the answer is unknown where a value is, and reads as false
+  kPass,     // true where no value that is known says otherwise
+};
+// For the whole process, before the first launch.
+void set_checks(Checks checks);
+
 // Counters for the report.
 struct EffectCounters {
   uint64_t computed = 0;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <set>
+#include <sstream>
 
 #include "predictor/core/cluster.h"
 #include "virtual_device/size.h"
@@ -68,8 +69,12 @@ std::string check_values(const CLI::App& app, const RunOptions& options) {
     return "--host-memory is not a size: " + options.host_memory + "; give for example 1GiB";
   if (app.count("--cpu-scale") != 0 && !(options.cpu_scale >= 0.01 && options.cpu_scale <= 100))
     return out_of_range("--cpu-scale", std::to_string(options.cpu_scale), "0.01 to 100");
-  if (app.count("--inject") != 0 && options.inject != "routing=balanced")
-    return "--inject is unknown: " + options.inject + "; known is routing=balanced";
+  if (app.count("--inject") != 0) {
+    std::istringstream parts(options.inject + ",");
+    for (std::string part; std::getline(parts, part, ',');)
+      if (part != "routing=balanced" && part != "checks=pass")
+        return "--inject is unknown: " + part + "; known are routing=balanced and checks=pass, joined by a comma";
+  }
   return "";
 }
 
@@ -106,7 +111,9 @@ void add_run_options(CLI::App& app, RunOptions* options) {
       "Results to stand in for those of kernels, which do not run: routing=balanced gives the experts of a mixture of "
       "experts the same number of tokens each, where a router chooses by torch.topk (token t gets the experts "
       "(t * k + j) mod experts, for j below k; results up to 1 MiB). Without it routing is unknown, and a program that "
-      "reads it sees zeros");
+      "reads it sees zeros. checks=pass lets torch.all() of unknown values be true (reads as false without), so that "
+      "checks "
+      "of values pass: of torch.distributions, of boxes. Both: routing=balanced,checks=pass");
   app.add_flag("--list-clusters", options->list_clusters, "Print the known clusters and end");
   app.add_flag("--list-devices", options->list_devices, "Print the known devices and end");
   app.add_flag("--print-library-path", options->print_library_path,

@@ -168,10 +168,16 @@ Configuration read_configuration() {
     if (!parse_integer(text, 0, 1 << 20, &iterations)) refuse(result, "MAYA_GRAPH_ITERATIONS", text, "0 to 1048576");
     result.graph_iterations = static_cast<uint32_t>(iterations);
   }
-  if (const auto text = variable("MAYA_INJECT"); text == "routing=balanced")
-    result.balanced_routing = true;
-  else if (!text.empty())
-    refuse(result, "MAYA_INJECT", text, "routing=balanced");
+  for (std::string_view rest = variable("MAYA_INJECT"); !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    if (part == "routing=balanced")
+      result.balanced_routing = true;
+    else if (part == "checks=pass")
+      result.passing_checks = true;
+    else
+      refuse(result, "MAYA_INJECT", part, "routing=balanced, checks=pass, or both joined by a comma");
+  }
   // These belong to the launcher, so nonsense in them is not ours to refuse.
   parse_integer(variable("RANK"), 0, 1 << 30, &result.rank);
   parse_integer(variable("WORLD_SIZE"), 1, 1 << 30, &result.world_size);

@@ -32,6 +32,7 @@ struct Configuration {
   double cpu_scale = 0;                            // MAYA_CPU_SCALE; 0: not given
   uint32_t graph_iterations = 1;                   // MAYA_GRAPH_ITERATIONS: of loops in graphs (graph_conditional.h)
   bool balanced_routing = false;                   // MAYA_INJECT: routing=balanced (launch_effects.h)
+  bool passing_checks = false;                     // MAYA_INJECT: checks=pass (launch_effects.h)
   int rank = -1;                                   // RANK
   int world_size = -1;                             // WORLD_SIZE
 };

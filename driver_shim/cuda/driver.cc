@@ -69,6 +69,7 @@ CUresult Driver::create_instance() {
     return CUDA_ERROR_NO_DEVICE;
   }
   device::set_routing(chosen.balanced_routing ? device::Routing::kBalanced : device::Routing::kUnknown, report_routing);
+  device::set_checks(chosen.passing_checks ? device::Checks::kPass : device::Checks::kUnknown);
   device::Memory::Options options;
   options.devices = chosen.devices;
   options.capacity_bytes =

@@ -21,7 +21,8 @@ void report(int status, void*) {
   print_line("the program ended with status " + std::to_string(status) + ", " + std::to_string(milliseconds) +
              " ms after it read a result that no kernel computed (" +
              std::to_string(reads.load(std::memory_order_relaxed)) +
-             " in all): such results read as zero, and a check of values may refuse them");
+             " in all): such results read as zero, and a check of values may refuse them" +
+             (configuration().passing_checks ? "" : "; maya-run --inject checks=pass lets checks by torch.all() pass"));
 }
 
 }  // namespace

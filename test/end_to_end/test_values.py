@@ -37,17 +37,27 @@ class Values(harness.EndToEnd):
         self.assertEqual(run.out.count(": ok"), 4)
 
     def test_a_check_that_refuses_an_unknown_value_is_explained(self):
-        """torch.distributions checks that a scale is above zero; under PYTHONOPTIMIZE it checks nothing."""
+        """torch.distributions checks that all scales are above zero; under PYTHONOPTIMIZE it checks nothing, under --inject checks=pass it passes."""
         program = "import torch; s = torch.nn.Linear(8, 8).cuda()(torch.ones(4, 8, device='cuda')).exp(); print(torch.distributions.Normal(0.0, s).mean.shape)"
         run = self.run_command([harness.python("full"), "-c", program])
         self.assertEqual(run.status, 1, run.explain())
         self.assertRegex(run.err, r"maya: the program ended with status 1, \d+ ms after it read a result that no kernel computed \(\d+ in all\)")
+        self.assertIn("--inject checks=pass", run.err)
+        run = self.run_command([harness.python("full"), "-c", program], options=["--inject", "checks=pass"])
+        self.assertEqual((run.status, run.err.count("no kernel computed")), (0, 0), run.explain())
         run = self.run_command([harness.python("full"), "-O", "-c", program])
         self.assertEqual((run.status, run.err.count("no kernel computed")), (0, 0), run.explain())
         # One that fails for another reason, and one that succeeds with what it read.
         for program, status in (("raise SystemExit(3)", 3), ("print((torch.ones(4, device='cuda') @ torch.ones(4, device='cuda')).item())", 0)):
             run = self.run_command([harness.python("full"), "-c", "import torch; torch.zeros(4, device='cuda').sum().item(); " + program])
             self.assertEqual((run.status, run.err.count("no kernel computed")), (status, 0), run.explain())
+
+    def test_injections_are_named(self):
+        for text, wrong in (("routing=balanced,nothing", "nothing"), ("checks", "checks"), ("", "")):
+            run = self.run_command(["true"], options=["--inject", text])
+            self.assertEqual((run.status, run.err), (2, f"maya-run: --inject is unknown: {wrong}; known are routing=balanced and checks=pass, joined by a comma\n"))
+        run = self.run_command(["true"], options=["--inject", "routing=balanced,checks=pass"])
+        self.assertEqual((run.status, run.err), (0, ""))
 
     def test_agreement(self):
         """Object collectives, checkpoints, loss scales and loops that wait for a device value, with 1, 2 and 4 living ranks."""

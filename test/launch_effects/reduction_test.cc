@@ -143,3 +143,60 @@ TEST_CASE("integers are computed up to 1 MiB, real numbers up to 64 KiB", "[effe
   TestKernel(kSumFloat, {{0, 1048}}).launch(*memory, {reduction(8, 1048, 4, kCount, 1, in, out)});
   CHECK_FALSE(memory->known(out, 4));
 }
+
+// all() and any() over bytes of truth: whether checks pass is chosen for the whole process.
+TEST_CASE("checks=pass: all() of unknown values is true where no known one says otherwise, any() stays unknown",
+          "[effects]") {
+  const std::string begin = "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIbNS0_14func_wrapper_tIbZZZNS0_",
+                    end = "ERNS_14TensorIteratorEENKUlvE_clEvENKUlvE10_clEvEUlbbE_EEjbLi4ELi4EEEEEvT1_";
+  for (const bool passes : {false, true}) {
+    maya::device::set_checks(passes ? maya::device::Checks::kPass : maya::device::Checks::kUnknown);
+    const TestKernel all(begin + "15and_kernel_cuda" + end, {{0, 1040}}),
+        any(begin + "14or_kernel_cuda" + end, {{0, 1040}});
+    auto memory = make_memory();
+    const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+    const auto launch = [&](const TestKernel& kernel) {
+      kernel.launch(*memory, {reduction(4, 1040, 1, 4, 3, in, out)});
+    };
+    launch(all);  // nothing is known
+    CHECK(memory->known(out, 3) == passes);
+    CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>(3, passes ? 1 : 0));
+    CHECK_FALSE(memory->known(out + 3, 1));
+    // Three slices of four: true and unknown, false and unknown, all true.
+    put<uint8_t>(*memory, in, {1, 1, 1});
+    put<uint8_t>(*memory, in + 5, {0, 1, 1, 1, 1, 1, 1});
+    launch(all);
+    CHECK(memory->known(out, 1) == passes);
+    CHECK(memory->known(out + 1, 2));
+    CHECK(get<uint8_t>(*memory, out, 3) == std::vector<uint8_t>{static_cast<uint8_t>(passes ? 1 : 0), 0, 1});
+    put<uint8_t>(*memory, in, {0, 0, 0});
+    launch(any);
+    CHECK_FALSE(memory->known(out, 1));
+  }
+  maya::device::set_checks(maya::device::Checks::kUnknown);
+}
+
+// The argument is a ReduceJitOp: an identity of 8 bytes, then as above.
+TEST_CASE("products that PyTorch compiles at run time: sizes of two images of 1 x 8 x 6 and 2 x 4 x 10 patches",
+          "[effects]") {
+  const TestKernel product("reduction_prod_kernel", {{0, 1048}}), narrow("reduction_prod_kernel", {{0, 1040}});
+  auto memory = make_memory();
+  const Address in = allocate(*memory, 512), out = allocate(*memory, 512);
+  put<int64_t>(*memory, out, {7, 7, 7});
+  put<int64_t>(*memory, in, {1, 8, 6, 2, 4, -10});
+  product.launch(*memory, {reduction(8, 1048, 8, 3, 2, in, out)});
+  CHECK(get<int64_t>(*memory, out, 3) == std::vector<int64_t>{48, -80, 7});
+  CHECK(memory->known(out, 24));
+  // Real numbers of 64 bits, and elements of 32: the results are unknown, inputs and what is behind stay.
+  put<double>(*memory, in, {1, 8, 6, 2, 4, 10});
+  product.launch(*memory, {reduction(8, 1048, 8, 3, 2, in, out)});
+  CHECK_FALSE(memory->known(out, 1));
+  CHECK_FALSE(memory->known(out + 15, 1));
+  CHECK(memory->known(out + 16, 8));
+  CHECK(memory->known(in, 48));
+  put<int64_t>(*memory, out, {7, 7, 7});
+  narrow.launch(*memory, {reduction(4, 1040, 4, 3, 2, in, out)});
+  CHECK_FALSE(memory->known(out, 8));
+  CHECK(memory->known(out + 16, 8));
+  CHECK(memory->known(in, 48));
+}

@@ -142,6 +142,9 @@ inline MemoryStatus write_result(Memory& memory, Address address, const void* by
 bool routing_is_balanced();
 void report_unknown_routing(const RoutingCall& call);
 
+// What set_checks() chose.
+bool checks_pass();
+
 // Counted for the report.
 void count_computed();
 void count_made_unknown();

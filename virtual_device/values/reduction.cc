@@ -27,6 +27,7 @@ struct Description {
   ElementType outputs[2] = {ElementType::kNone, ElementType::kNone};  // the second one only where there is one
   uint32_t config = 0;                                                // offset of ReduceConfig
   uint32_t total = 0;                                                 // bytes of the argument
+  bool may_be_real = false;                                           // elements, which look like integers of 64 bits
 };
 
 class ReductionEffect : public Effect {
@@ -43,6 +44,7 @@ class ReductionEffect : public Effect {
     const auto count =
         static_cast<uint64_t>(std::max(argument<int32_t>(launch, 0, description_.config + kOutputsOffset), 0));
     const Offsets offsets(argument_bytes(launch, 0, slices()), 2);
+    if (passes() && offsets.valid() && pass(launch, memory, outputs[0], count, offsets)) return;
     for (int i = 0; i < output_tensors; ++i) {
       if (!memory.in_device_range(outputs[i]) || !memory.maybe_known(outputs[i])) continue;
       // A second output, such as an index, may have wider elements than the
@@ -57,6 +59,7 @@ class ReductionEffect : public Effect {
   }
 
   bool watch(std::vector<PointerSlot>* pointers) const override {
+    if (passes()) return false;  // has a result although nothing is known
     const uint32_t tail = description_.total - kTail_bytes;
     for (uint32_t i = 0; i < 3; ++i) pointers->push_back({0, tail + 8 * i});  // source and results
     return true;
@@ -64,6 +67,18 @@ class ReductionEffect : public Effect {
 
  private:
   uint32_t slices() const { return description_.config + kConfig_bytes + offset_calculator_bytes(1); }
+
+  bool passes() const { return description_.operation.reduction == Reduction::kAll && checks_pass(); }
+
+  // Of a reduction without a known value. False when results are larger than what is computed, or lie outside of
+  // memory.
+  bool pass(const Launch& launch, Memory& memory, Address result, uint64_t count, const Offsets& places) const {
+    const bool is_final = *argument_bytes(launch, 0, description_.total - 7) != 0;
+    if (!is_final || count > kMaximumComputed_bytes) return false;
+    for (uint64_t o = 0; o < count; ++o)
+      if (!store(memory, result + places.at(o, 0), Number::of(true), description_.outputs[0])) return false;
+    return true;
+  }
 
   bool compute(const Launch& launch, Memory& memory, Address source, const Address* destinations, int results) const {
     if (description_.operation.reduction == Reduction::kUnknown || !memory.in_device_range(source) ||
@@ -103,8 +118,13 @@ class ReductionEffect : public Effect {
           continue;
         }
         const Number value = load_number(operand.at(at), description_.input);
+        if (description_.may_be_real && !is_no_real(value.integer)) return false;
         decided = decides(value);
         reducer.add(value, static_cast<int64_t>(i));
+      }
+      if (!all_known && !decided && passes()) {
+        if (!store(memory, first, Number::of(true), description_.outputs[0])) return false;
+        continue;
       }
       if (!all_known && !decided) {
         forget(memory, first, out);
@@ -117,6 +137,10 @@ class ReductionEffect : public Effect {
     count_computed();
     return true;
   }
+
+  // Bits of small integers are those of real numbers that no program computes with: below the smallest normal one
+  // (2^52), or NaN.
+  static bool is_no_real(int64_t bits) { return bits > -(int64_t{1} << 51) && bits < (int64_t{1} << 52); }
 
   // One element that settles the result, whatever the others are.
   bool decides(Number value) const {
@@ -161,38 +185,64 @@ void find_outputs(std::string_view ops, std::string_view output, Description* ma
 
 uint32_t align(uint32_t offset, uint32_t unit) { return (offset + unit - 1) / unit * unit; }
 
-}  // namespace
+constexpr uint32_t kFixed_bytes = kConfig_bytes + offset_calculator_bytes(1) + offset_calculator_bytes(2);
 
-std::unique_ptr<Effect> make_reduction_effect(const KernelInfo& kernel, const KernelName& name,
-                                              std::vector<ScalarSlot>* scalars) {
-  if (name.function != "at::native::reduce_kernel" || name.template_arguments.size() != 3 ||
-      kernel.parameters.size() != 1)
-    return nullptr;
-  const auto arguments = template_arguments(name.template_arguments[2]);
-  if (arguments.size() < 4 || arguments[2] != "unsigned int") return nullptr;
-  constexpr uint32_t kFixed = kConfig_bytes + offset_calculator_bytes(1) + offset_calculator_bytes(2);
-  Description made;
-  made.total = kernel.parameters[0].size;
-  if (made.total < kFixed + kTail_bytes) return nullptr;
-  made.input = element_type(arguments[0]);
-  made.operation = parse_reduction(arguments[1], made.input);
-  find_outputs(arguments[1], arguments[3], &made);
-  made.config = made.operation.config_offset;
-  if (align(made.config + kFixed, 8) + kTail_bytes != made.total || !is_computable(made.input) ||
-      !is_computable(made.outputs[0]) || !is_computable(made.operation.accumulator))
-    made.operation.reduction = Reduction::kUnknown;
-  if (made.operation.reduction == Reduction::kUnknown) {
-    // The part before the configuration has an unknown size; what follows it
-    // does not, but for 4 bytes of alignment, which are there when that part is
-    // aligned to 8, as all but one-byte and two-byte accumulators are.
-    made.config = made.total - kTail_bytes - kFixed;
-    if (made.config > 4) made.config -= 4;
-  }
+// The part before the configuration has an unknown size; what follows it does not, but for 4 bytes of alignment, which
+// are there when that part is aligned to 8, as all but one-byte and two-byte accumulators are.
+uint32_t likely_config(uint32_t total) {
+  const uint32_t config = total - kTail_bytes - kFixed_bytes;
+  return config > 4 ? config - 4 : config;
+}
+
+// Products, and reductions of complex numbers, are compiled at run time (ReduceJitOp of the same header): extern "C"
+// reduction_prod_kernel(ReduceJitOp), the identity in place of the operation. No name tells the type of the elements;
+// products of 8 bytes are computed where they are integers: sizes of images and grids.
+bool describe_compiled(const KernelInfo& kernel, const KernelName& name, Description* made) {
+  if (!name.function.starts_with("reduction_") || !name.function.ends_with("_kernel") || !name.parameters.empty() ||
+      kernel.parameters.size() != 1 || kernel.parameters[0].size < kFixed_bytes + kTail_bytes)
+    return false;
+  constexpr uint32_t kIdentity_bytes = 8;
+  made->total = kernel.parameters[0].size;
+  made->config = likely_config(made->total);
+  if (name.function != "reduction_prod_kernel" || made->total != align(kIdentity_bytes + kFixed_bytes, 8) + kTail_bytes)
+    return true;
+  made->operation = {Reduction::kProduct, ElementType::kInt64, true, kIdentity_bytes};
+  made->config = kIdentity_bytes;
+  made->input = made->outputs[0] = ElementType::kInt64;
+  made->may_be_real = true;
+  return true;
+}
+
+std::unique_ptr<Effect> make_described(const Description& made, std::vector<ScalarSlot>* scalars) {
   for (const uint32_t field : {kInputsOffset, kOutputsOffset}) {
     const auto offset = static_cast<uint16_t>(made.config + field);
     scalars->push_back({0, offset, offset, 4});
   }
   return std::make_unique<ReductionEffect>(made);
+}
+
+}  // namespace
+
+std::unique_ptr<Effect> make_reduction_effect(const KernelInfo& kernel, const KernelName& name,
+                                              std::vector<ScalarSlot>* scalars) {
+  Description made;
+  if (describe_compiled(kernel, name, &made)) return make_described(made, scalars);
+  if (name.function != "at::native::reduce_kernel" || name.template_arguments.size() != 3 ||
+      kernel.parameters.size() != 1)
+    return nullptr;
+  const auto arguments = template_arguments(name.template_arguments[2]);
+  if (arguments.size() < 4 || arguments[2] != "unsigned int") return nullptr;
+  made.total = kernel.parameters[0].size;
+  if (made.total < kFixed_bytes + kTail_bytes) return nullptr;
+  made.input = element_type(arguments[0]);
+  made.operation = parse_reduction(arguments[1], made.input);
+  find_outputs(arguments[1], arguments[3], &made);
+  made.config = made.operation.config_offset;
+  if (align(made.config + kFixed_bytes, 8) + kTail_bytes != made.total || !is_computable(made.input) ||
+      !is_computable(made.outputs[0]) || !is_computable(made.operation.accumulator))
+    made.operation.reduction = Reduction::kUnknown;
+  if (made.operation.reduction == Reduction::kUnknown) made.config = likely_config(made.total);
+  return make_described(made, scalars);
 }
 
 }  // namespace maya::device

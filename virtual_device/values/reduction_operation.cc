@@ -49,6 +49,8 @@ void parse_wrapped(std::string_view function, ElementType input, ReductionOperat
   if (lambda_arguments(function, &types) && types.size() == 2) {
     made->accumulator = element_type(types[0]);
     if (function.starts_with("at::native::sum_functor<")) made->reduction = Reduction::kSum;
+    if (function.starts_with("at::native::prod_functor<") && !is_floating(made->accumulator))
+      made->reduction = Reduction::kProduct;
     if (function.starts_with("at::native::or_kernel_cuda(")) made->reduction = Reduction::kAny;
     if (function.starts_with("at::native::and_kernel_cuda(")) made->reduction = Reduction::kAll;
     return;
@@ -151,6 +153,9 @@ void Reducer::add(Number value, int64_t index) {
       integer_sum_ += static_cast<uint64_t>(value.integer);
       if (is_first) best_ = value;
       break;
+    case Reduction::kProduct:
+      integer_product_ *= static_cast<uint64_t>(value.integer);
+      break;
     case Reduction::kNorm:
       sum_ += std::pow(std::fabs(value.real), constant_);
       break;
@@ -195,6 +200,8 @@ Number Reducer::first() const {
   switch (operation_.reduction) {
     case Reduction::kSum:
       return best_.floating ? Number::of(sum_) : Number::of(static_cast<int64_t>(integer_sum_));
+    case Reduction::kProduct:
+      return Number::of(static_cast<int64_t>(integer_product_));
     case Reduction::kMean:
       return Number::of(sum_ * constant_);
     case Reduction::kNorm:

@@ -14,6 +14,7 @@ enum class Reduction : uint8_t {
   kUnknown,
   kSum,
   kNanSum,
+  kProduct,  // of integers
   kMean,
   kMaximum,
   kMinimum,
@@ -62,7 +63,7 @@ class Reducer {
   Number best_, other_;
   int64_t best_index_ = 0;
   double sum_ = 0, mean_ = 0;
-  uint64_t integer_sum_ = 0;
+  uint64_t integer_sum_ = 0, integer_product_ = 1;
 };
 
 }  // namespace maya::device
