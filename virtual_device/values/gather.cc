@@ -106,9 +106,17 @@ class GatherEffect : public ComputedEffect {
   bool is_computed(const Launch& launch, const Memory& memory, uint64_t elements, const Places& places) const {
     const uint64_t element = std::max(layout_.element, layout_.index_element);
     if (layout_.form != Form::kFlip && !memory.maybe_known(index_address(launch, 0))) return false;
-    if (elements <= kMaximumComputed_bytes / layout_.element) return true;
+    if (elements <= kMaximumComputed_bytes / element) return true;
     return elements <= kMaximumLarge_bytes / element && layout_.form != Form::kFlip &&
-           (places.source == 0 || memory.maybe_known(places.source)) && may_compute_integers(elements * element);
+           (places.source == 0 || begins_known(memory, places.source)) && may_compute_integers(elements * element);
+  }
+
+  // Whether anything of the first elements is known.
+  bool begins_known(const Memory& memory, Address source) const {
+    constexpr uint64_t kLooked = 16;
+    const uint64_t bytes = kLooked * layout_.element;
+    return memory.in_device_range(source) && memory.maybe_known(source) &&
+           memory.any_known(source, std::min(bytes, memory.bytes_to_end(source)));
   }
 
   // True for the forms that write every element of the result and nothing else.
@@ -190,7 +198,7 @@ class GatherEffect : public ComputedEffect {
 
   bool carry_out_elements(const Launch& launch, Memory& memory, uint64_t count, const Offsets& offsets,
                           const Places& places) const {
-    Moves moves(layout_.element);
+    Moves moves(layout_.element, Moves::kMaximumRuns);
     std::vector<int64_t> indices;
     switch (layout_.form) {
       case Form::kFlip:
@@ -303,7 +311,7 @@ class GatherEffect : public ComputedEffect {
       return places.result + offsets.at(k, 0) + static_cast<uint64_t>(indices[k]) * stride;
     };
     if (layout_.combine == Combine::kAssign) {
-      Moves moves(layout_.element);
+      Moves moves(layout_.element, Moves::kMaximumRuns);
       for (uint64_t k = 0; k < indices.size(); ++k)
         if (!moves.add(places.source + offsets.at(k, 1), destination(k))) return false;
       return moves.carry_out(memory);

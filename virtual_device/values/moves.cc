@@ -18,7 +18,7 @@ bool Moves::add(Address source, Address destination, uint64_t elements) {
     }
   }
   runs_.push_back({source, destination, bytes});
-  return runs_.size() <= kMaximumRuns;
+  return runs_.size() <= most_runs_;
 }
 
 bool Moves::carry_out(Memory& memory) const {

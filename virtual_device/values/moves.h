@@ -10,13 +10,13 @@ namespace maya::device {
 
 class Moves {
  public:
-  // `element`: bytes of each.
-  explicit Moves(uint64_t element) : element_(element) {}
-
   // At most so many runs of neighbours, which bounds what carry_out() does.
-  static constexpr size_t kMaximumRuns = 4 << 20;
-  // More of them only in one piece.
   static constexpr size_t kMaximumSingleRuns = 16 << 10;
+  // More only of known bytes, in one piece, for those that ask for it.
+  static constexpr size_t kMaximumRuns = 4 << 20;
+
+  // `element`: bytes of each.
+  explicit Moves(uint64_t element, size_t most_runs = kMaximumSingleRuns) : element_(element), most_runs_(most_runs) {}
 
   // Later moves win where destinations overlap. `elements` neighbours are moved as one. Joins with the move before
   // where both sides continue it. False when there are too many.
@@ -42,6 +42,7 @@ class Moves {
     uint64_t bytes;
   };
   uint64_t element_;
+  size_t most_runs_;
   uint64_t bytes_ = 0;
   std::vector<Run> runs_;
 };
