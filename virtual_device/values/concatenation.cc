@@ -124,7 +124,7 @@ class ConcatenationEffect : public ComputedEffect {
     Sizes from = to;
     if (!contiguous) from = argument<Sizes>(launch, 1, (8 + 12 + 1) * layout_.inputs + kSizes_bytes * input);
     const uint64_t run = run_length(to, static_cast<uint32_t>(extent), dimension, contiguous);
-    if (run == 0 || count / run > Moves::kMaximumRuns) return false;
+    if (run == 0 || count / run > Moves::kMaximumSingleRuns) return false;
     for (uint64_t index = 0; index < count; index += run) {
       const uint64_t target = element_offset(to, extent, dimension, index);
       const uint64_t origin = contiguous ? index : element_offset(from, extent, dimension, index);
