@@ -76,7 +76,7 @@ class IndexSelectEffect : public ComputedEffect {
     if (to_last >= 0 && from_last >= 0 && result.size(to_last) == source.size(from_last) &&
         result.stride(to_last) == 1 && source.stride(from_last) == 1)
       run = static_cast<uint64_t>(result.size(to_last));
-    if (run == 0 || slice / run > Moves::kMaximumRuns) return false;
+    if (run == 0 || slice / run > Moves::kMaximumSingleRuns) return false;
     Moves moves(element_);
     for (uint64_t i = 0; i < count; ++i) {
       const int64_t chosen =

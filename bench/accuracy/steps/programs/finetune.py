@@ -53,6 +53,8 @@ def quantize(model, kind, dtype, storage=torch.uint8):
     for name, layer in list(model.named_modules()):
         if not isinstance(layer, torch.nn.Linear) or name == "lm_head":
             continue
+        if kind == "gptq" and layer.out_features % 32:  # routers of experts
+            continue
         if kind == "nf4":
             import bitsandbytes
 
