@@ -83,15 +83,17 @@ TEST_CASE("sizes that make no sense are harmless", "[effects]") {
 
 TEST_CASE("a result of too many pieces becomes unknown as far as it reaches, what is behind stays", "[effects]") {
   auto memory = make_memory();
-  // 20,000 rows of two bytes, of which this launch writes the first column, then the second.
-  constexpr uint32_t kRows = 20000;
-  const Address block = allocate(*memory, 2 << 20), a = block, b = block + 20480, result = block + 40960;
+  // 20,000 rows of two bytes, of which this launch writes the first column, then the second; half of the input is
+  // known, so that every byte would be moved alone.
+  constexpr uint32_t kRows = 20000, kBytes = 128 << 10;
+  const Address input = allocate(*memory, 2 << 20), result = allocate(*memory, 2 << 20);
+  put<uint8_t>(*memory, input, std::vector<uint8_t>(kRows / 2, 2));
   for (const uint32_t first : {0u, 1u}) {
-    put<uint8_t>(*memory, block, std::vector<uint8_t>(128 << 10, 1));
-    launch(*memory, result, kRows, 2, {{first == 0 ? a : b, first, 1, kRows}});
+    put<uint8_t>(*memory, result, std::vector<uint8_t>(kBytes, 1));
+    launch(*memory, result, kRows, 2, {{input, first, 1, kRows}});
     const uint64_t end = 2 * (kRows - 1) + first + 1;
-    CHECK(memory->known(block, 40960));
+    CHECK(memory->known(input, kRows / 2));
     CHECK_FALSE(memory->known(result + end - 1, 1));
-    CHECK(memory->known(result + end, (128 << 10) - 40960 - end));
+    CHECK(memory->known(result + end, kBytes - end));
   }
 }
