@@ -74,7 +74,7 @@ enum class Routing : uint8_t {
   kBalanced,  // token t is given the experts (t * chosen + j) mod experts, j < chosen; their weights stay unknown
 };
 // For the whole process, before the first launch. `observe` may be null; it is told the first routing call whose result
-// stays unknown: there is no option for it, or the result has more than 1 MiB.
+// stays unknown: there is no option for it, or the result has more than 320 MiB.
 void set_routing(Routing routing, void (*observe)(const RoutingCall&));
 
 // Programs check values by torch.all(): that parameters of a distribution are in their range, that boxes are none.
