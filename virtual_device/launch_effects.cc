@@ -23,6 +23,7 @@ std::atomic<uint64_t> large_bytes{0};
 std::atomic<bool> balanced_routing{false};
 std::atomic<bool> passing_checks{false};
 std::atomic<void (*)(const RoutingCall&)> routing_observer{nullptr};
+std::atomic<void (*)(uint64_t)> large_limit_observer{nullptr};
 
 using EffectMaker = std::unique_ptr<Effect> (*)(const KernelInfo&, const KernelName&, std::vector<ScalarSlot>*);
 // In this order; the last takes every kernel.
@@ -54,6 +55,8 @@ bool may_compute_integers(uint64_t bytes) {
   const uint64_t most = routing_is_balanced() ? kMaximumBalancedSum_bytes : kMaximumLargeSum_bytes;
   if (large_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > most) {
     large_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    if (large_limit_observer.load(std::memory_order_relaxed) == nullptr) return false;
+    if (const auto observe = large_limit_observer.exchange(nullptr); observe != nullptr) observe(most);
     return false;
   }
   count_long();
@@ -70,6 +73,8 @@ void set_routing(Routing routing, void (*observe)(const RoutingCall&)) {
   balanced_routing.store(routing == Routing::kBalanced, std::memory_order_relaxed);
   routing_observer.store(observe, std::memory_order_relaxed);
 }
+
+void observe_large_limit(void (*observe)(uint64_t)) { large_limit_observer.store(observe, std::memory_order_relaxed); }
 
 bool checks_pass() { return passing_checks.load(std::memory_order_relaxed); }
 void set_checks(Checks checks) { passing_checks.store(checks == Checks::kPass, std::memory_order_relaxed); }

@@ -85,6 +85,10 @@ enum class Checks : uint8_t {
 // For the whole process, before the first launch.
 void set_checks(Checks checks);
 
+// Tells once that values of integers are no longer followed: those above 1 MiB have come to the most that are, in all.
+// `observe` is given that sum; may be null.
+void observe_large_limit(void (*observe)(uint64_t bytes));
+
 // Counters for the report.
 struct EffectCounters {
   uint64_t computed = 0;

@@ -41,6 +41,14 @@ void report_routing(const device::RoutingCall& call) {
                        "routing=balanced");
 }
 
+void report_large_limit(uint64_t bytes) {
+  const Configuration& chosen = maya::cuda::configuration();
+  if (chosen.rank > 0) return;
+  print_line("large integer tensors are no longer followed, after " + std::to_string(bytes >> 30) +
+             " GiB of them in all: what kernels make of them reads as zero from here on" +
+             (chosen.balanced_routing ? "" : "; maya-run --inject routing=balanced follows more"));
+}
+
 // A machine without devices needs no explanation.
 void report_none_visible(const Configuration& chosen) {
   static std::atomic<bool> reported{false};
@@ -69,6 +77,7 @@ CUresult Driver::create_instance() {
     return CUDA_ERROR_NO_DEVICE;
   }
   device::set_routing(chosen.balanced_routing ? device::Routing::kBalanced : device::Routing::kUnknown, report_routing);
+  device::observe_large_limit(report_large_limit);
   device::set_checks(chosen.passing_checks ? device::Checks::kPass : device::Checks::kUnknown);
   device::Memory::Options options;
   options.devices = chosen.devices;

@@ -1,5 +1,9 @@
 // Kernels that go through a sequence: cumulative sums, non-zero elements, sorting, choosing the largest.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "launch_helpers.h"
+#include "virtual_device/values/effect.h"
 
 using namespace maya::test;
 
@@ -306,4 +310,40 @@ TEST_CASE("places of true bytes of a mask, as masked_scatter counts them", "[eff
   CHECK(memory->known(places, 48));
   CHECK(memory->known(mask, 6));
   CHECK(memory->known(state + 8192, 64));
+}
+
+namespace {
+
+uint64_t told_bytes = 0;
+int told = 0;
+
+// In a process of its own, since the sum is the process's.
+int use_up() {
+  using maya::device::may_compute_integers;
+  constexpr uint64_t kLarge = 320ull << 20;
+  maya::device::observe_large_limit([](uint64_t bytes) {
+    told_bytes = bytes;
+    ++told;
+  });
+  if (may_compute_integers(kLarge + 1)) return 1;  // too large alone, which is no reason to tell
+  if (told != 0) return 2;
+  int followed = 0;
+  for (int i = 0; i < 20; ++i) followed += may_compute_integers(kLarge) ? 1 : 0;
+  if (followed == 0 || followed > 12) return 3;  // 12 x 320 MiB are 3.75 GiB
+  if (told != 1 || told_bytes != 4ull << 30) return 4;
+  if (!may_compute_integers(1 << 20)) return 5;  // small ones always are
+  maya::device::set_routing(maya::device::Routing::kBalanced, nullptr);
+  return may_compute_integers(kLarge) ? 0 : 6;
+}
+
+}  // namespace
+
+TEST_CASE("large integers are followed up to a sum, and it is told once when that is reached", "[effects]") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(use_up());
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
