@@ -135,13 +135,33 @@ class Worlds(unittest.TestCase):
         self.assertEqual((row.reason, row.program), ("", "vision.py"))
         self.assertAlmostEqual(row.measured_ms, 500)
 
+    def test_torchtitan_counts_tokens_of_a_gpu(self):
+        # 12 x 8,192 tokens in 8 tensor-parallel parts are 12,288 a GPU: at 4,096 a second 3 s. A sequence of 65,536 in two parts at 2,048: 16 s.
+        rows = self.read("pytorch/torchtitan x,Llama3.1-8B,,H100 96GB,64,FSDP8 TP8 compile; per-op SAC,local 12,8192,float8 rowwise,throughput,tokens/s/GPU,4096,,,",
+                         "pytorch/torchtitan x,Llama3.1-8B,,H100 96GB,8,FSDP4 CP2 compile; full AC,local 1,65536,float8,throughput,tokens/s/GPU,2048,84.2,,",
+                         'pytorch/torchtitan x,Llama3.1-8B,,H100 96GB,8,FSDP8 eager; selective AC,"local 2, global 16",8192,bf16,throughput,tokens/s/GPU,8192,82.4,,')
+        self.assertEqual([r.measured_ms for r in rows[:3]], [3000, 16000, 2000])
+        arguments = [" ".join(map(str, r.arguments)) for r in rows[:3]]
+        self.assertEqual(arguments[0], "--model 8b --batch 12 --seq 8192 --tensor 8 --selective --compile --float8 rowwise")
+        self.assertEqual(arguments[1], "--model 8b --batch 1 --seq 65536 --context 2 --in-order --checkpoint --compile --float8 tensorwise")
+        self.assertEqual(arguments[2], "--model 8b --batch 2 --seq 8192 --selective")
+        self.assertEqual([r.living for r in rows[:3]], ["0", "1", "0"])
+
+    def test_mixtral_is_routed_evenly(self):
+        row = self.read("foundation-model-stack/fms-acceleration scripts/refs/a100_80gb.csv,TheBloke/Mixtral-8x7B-Instruct-v0.1-GPTQ,,A100-80GB,2,"
+                        "HF SFTTrainer; framework accelerated-peft-autogptq-foak; FSDP; peft lora r=16.0 targets q_proj k_proj; gradient_checkpointing=True,"
+                        "per-device 4,4096,fp16 amp,train_tokens_per_second (per GPU),tokens/s/GPU,2048,25,,")[0]
+        self.assertEqual((row.reason, row.inject, row.measured_ms), ("", "routing=balanced", 8000))
+        self.assertEqual(" ".join(map(str, row.arguments)), "--model mixtral_8x7b --batch 4 --seq 4096 --checkpoint --dtype float16 --amp float16 "
+                         "--lora 16 --targets q_proj,k_proj --quantize gptq --foak rows --fsdp")
+
     def test_every_row_has_a_verdict(self):
         found = self.read("somebody/else x,m,,NVIDIA L40S,8,,,,,,ms,5,,,", "somebody/else x,m,,NVIDIA L40S,1,,,,,,ms,5,,,",
                           "karpathy/llm.c x,m,,8x A100-80GB SXM,8,,,,,,ms,5,,,",
-                          'pytorch/torchtitan x,Llama3.1-8B,,H100 96GB,8,FSDP8 torch.compile,"local 2, global 16",8192,float8 linear,throughput,'
-                          "tokens/s/GPU,8532,76.8,,")
+                          'pytorch/torchtitan x,Llama3.1-8B,,H100 96GB,64,FSDP8 TP8 AsyncTP compile; per-op SAC,local 12,8192,bf16,throughput,'
+                          "tokens/s/GPU,4809,,,")
         self.assertEqual([r.line for r in found], [2, 4, 5, 10002, 10003, 10004, 10005])
-        for row, part in zip(found, ["no program", "C and CUDA", "float8"]):
+        for row, part in zip(found, ["no program", "C and CUDA", "AsyncTP"]):
             self.assertIn(part, row.reason)
             self.assertEqual((row.program, row.arguments), ("", []))
         self.assertEqual([r.measured_ms for r in found[3:]], [10790, 12400, 20800, 51060])

@@ -296,7 +296,8 @@ class ElementwiseEffect : public Effect {
     uint32_t low, high;
     std::memcpy(&low, pattern, sizeof(low));
     std::memcpy(&high, pattern + 4, sizeof(high));
-    if (low == 0 && high == 0 && count * bytes > kMaximumIntegers_bytes) return false;
+    const uint64_t most = is_floating(type) ? kMaximumIntegers_bytes : kMaximumLarge_bytes;
+    if (low == 0 && high == 0 && count * bytes > most) return false;
     MemoryStatus status;
     if (bytes < 8) {
       status = memory.fill(address, low, bytes, count);
