@@ -110,6 +110,16 @@ TEST_CASE("fill of 8-byte elements", "[effects]") {
   CHECK(get<int64_t>(*memory, base, 2) == std::vector<int64_t>{-1, -1});
 }
 
+TEST_CASE("large zeros of integers are known: counts and maps of experts begin with them", "[effects]") {
+  auto memory = make_memory();
+  constexpr int32_t kCount = 1 << 20;  // 8 MiB
+  const Address address = allocate(*memory, 16 << 20);
+  TestKernel(kFillLong, {{0, 4}, {8, 8}, {16, 8}})
+      .launch(*memory, {value(kCount), value(int64_t{0}), pointers({address})});
+  CHECK(memory->known(address, 8ull * kCount));
+  CHECK_FALSE(memory->any_known(address + 8ull * kCount, 8));
+}
+
 TEST_CASE("a large fill costs no memory, a large fill of zeros is simply unknown", "[effects]") {
   auto memory = make_memory();
   const uint32_t count = 256 << 20;
