@@ -153,7 +153,8 @@ class SortEffect : public ComputedEffect {
 };
 
 // What a stable sort of whole slices carries along: the place of each element in its slice, which is its index modulo
-// the divisor that leads the last parameter.
+// the divisor that leads the last parameter. Keys are mostly unknown, which it cannot tell: many places are written
+// only where choices of experts are followed.
 class SortPlacesEffect : public Effect {
  public:
   void apply(const Launch& launch, Memory& memory) const override {
@@ -161,8 +162,8 @@ class SortPlacesEffect : public Effect {
     const auto count = static_cast<uint64_t>(std::max(argument<int32_t>(launch, 1), 0));
     const auto slice = argument<uint32_t>(launch, 2);
     if (!memory.in_device_range(result)) return;
-    if (slice == 0 || count > kMaximumLarge_bytes / 8 || !may_compute_integers(8 * count))
-      return forget(memory, result, 8 * count);
+    const uint64_t most = routing_is_balanced() ? kMaximumLarge_bytes : kMaximumIntegers_bytes;
+    if (slice == 0 || count > most / 8 || !may_compute_integers(8 * count)) return forget(memory, result, 8 * count);
     std::vector<int64_t> places(count);
     for (uint64_t i = 0; i < count; ++i) places[i] = static_cast<int64_t>(i % slice);
     write_result(memory, result, places.data(), 8 * count);
