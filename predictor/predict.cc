@@ -158,8 +158,8 @@ SlowestDevice slowest_of(const World& world, const Options& options) {
   if (options.durations == Durations::kMeasured) return {};
   const uint64_t devices = devices_that_wait(world);
   if (options.device_spread) return slowest_device(devices, *options.device_spread, 0);
-  const CollectiveParameter spread = builtin_collectives().named(kDeviceSpread);
-  return slowest_device(devices, spread.value, spread.error);
+  const CollectiveParameter* const spread = builtin_collectives().find_parameter(kDeviceSpread);
+  return spread != nullptr ? slowest_device(devices, spread->value, spread->error) : slowest_device(devices, 0, 0);
 }
 
 }  // namespace

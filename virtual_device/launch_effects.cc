@@ -41,6 +41,13 @@ void add_absolute_offsets(const KernelInfo& kernel, std::vector<ScalarSlot>* sca
     slot.absolute_offset = static_cast<uint16_t>(kernel.parameters[slot.parameter].offset + slot.offset_in_parameter);
 }
 
+// Whoever observes is told and gone. A look before the exchange, since this may be asked at every launch.
+template <typename Parameter, typename Told>
+void tell_once(std::atomic<void (*)(Parameter)>* observer, const Told& what) {
+  if (observer->load(std::memory_order_relaxed) == nullptr) return;
+  if (const auto observe = observer->exchange(nullptr); observe != nullptr) observe(what);
+}
+
 }  // namespace
 
 void count_computed() { computed.fetch_add(1, std::memory_order_relaxed); }
@@ -55,8 +62,7 @@ bool may_compute_integers(uint64_t bytes) {
   const uint64_t most = routing_is_balanced() ? kMaximumBalancedSum_bytes : kMaximumLargeSum_bytes;
   if (large_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > most) {
     large_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-    if (large_limit_observer.load(std::memory_order_relaxed) == nullptr) return false;
-    if (const auto observe = large_limit_observer.exchange(nullptr); observe != nullptr) observe(most);
+    tell_once(&large_limit_observer, most);
     return false;
   }
   count_long();
@@ -65,10 +71,7 @@ bool may_compute_integers(uint64_t bytes) {
 void count_long() { large_computation_count.fetch_add(1, std::memory_order_relaxed); }
 
 bool routing_is_balanced() { return balanced_routing.load(std::memory_order_relaxed); }
-void report_unknown_routing(const RoutingCall& call) {
-  if (routing_observer.load(std::memory_order_relaxed) == nullptr) return;
-  if (const auto observe = routing_observer.exchange(nullptr); observe != nullptr) observe(call);
-}
+void report_unknown_routing(const RoutingCall& call) { tell_once(&routing_observer, call); }
 void set_routing(Routing routing, void (*observe)(const RoutingCall&)) {
   balanced_routing.store(routing == Routing::kBalanced, std::memory_order_relaxed);
   routing_observer.store(observe, std::memory_order_relaxed);

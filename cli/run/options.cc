@@ -111,8 +111,8 @@ void add_run_options(CLI::App& app, RunOptions* options) {
       "Results to stand in for those of kernels, which do not run: routing=balanced gives the experts of a mixture of "
       "experts the same number of tokens each, where a router chooses by torch.topk (token t gets the experts "
       "(t * k + j) mod experts, for j below k; results up to 320 MiB). Without it routing is unknown, and a program "
+      "that reads it sees zeros. checks=pass lets torch.all() of unknown values be true (reads as false without), so "
       "that "
-      "reads it sees zeros. checks=pass lets torch.all() of unknown values be true (reads as false without), so that "
       "checks of values pass: of torch.distributions, of boxes. Both: routing=balanced,checks=pass");
   app.add_flag("--list-clusters", options->list_clusters, "Print the known clusters and end");
   app.add_flag("--list-devices", options->list_devices, "Print the known devices and end");

@@ -86,16 +86,15 @@ void CollectiveTable::set_parameter(std::string_view name, double value, double 
   parameters_.push_back({std::string(name), value, error});
 }
 
-double CollectiveTable::parameter(std::string_view name, double otherwise) const {
+const CollectiveParameter* CollectiveTable::find_parameter(std::string_view name) const {
   for (const CollectiveParameter& parameter : parameters_)
-    if (parameter.name == name) return parameter.value;
-  return otherwise;
+    if (parameter.name == name) return &parameter;
+  return nullptr;
 }
 
-CollectiveParameter CollectiveTable::named(std::string_view name) const {
-  for (const CollectiveParameter& parameter : parameters_)
-    if (parameter.name == name) return parameter;
-  return {std::string(name), 0, 0};
+double CollectiveTable::parameter(std::string_view name, double otherwise) const {
+  const CollectiveParameter* const found = find_parameter(name);
+  return found != nullptr ? found->value : otherwise;
 }
 
 void CollectiveTable::finish() {

@@ -95,9 +95,8 @@ class CollectiveTable {
   const NetworkModel& network_model(Network network) const { return networks_[static_cast<int>(network)]; }
   const std::vector<CollectiveParameter>& parameters() const { return parameters_; }
   double parameter(std::string_view name, double otherwise) const;
-  // Value and error; both 0 when there is none of the name.
-  CollectiveParameter named(std::string_view name) const;
-  std::string text() const;  // what parse() reads
+  const CollectiveParameter* find_parameter(std::string_view name) const;  // nullptr when there is none of the name
+  std::string text() const;                                                // what parse() reads
 
   // Sets low and high by the interval of a distance.
   void apply_interval(CollectiveDistance distance, Estimate* estimate) const {

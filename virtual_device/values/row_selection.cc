@@ -156,6 +156,7 @@ class TransposeEffect : public Effect {
   void apply(const Launch& launch, Memory& memory) const override {
     const auto source = argument<Address>(launch, 0), result = argument<Address>(launch, 1);
     if (!memory.in_device_range(result)) return;
+    if (!memory.maybe_known(result) && !(memory.in_device_range(source) && memory.maybe_known(source))) return;
     uint64_t sizes[4];
     for (uint32_t i = 0; i < 4; ++i) {
       const auto units = argument<int64_t>(launch, 2 + i);
@@ -166,7 +167,6 @@ class TransposeEffect : public Effect {
     const auto [columns, rows, source_pitch, result_pitch] = sizes;
     const uint64_t in = ((rows - 1) * source_pitch + columns) * element_,
                    out = ((columns - 1) * result_pitch + rows) * element_;
-    if (!memory.maybe_known(result) && !(memory.in_device_range(source) && memory.maybe_known(source))) return;
     std::vector<uint8_t> from, to;
     if (source_pitch < columns || result_pitch < rows || !memory.in_device_range(source) ||
         !read_known(memory, source, in, &from, kMaximumLarge_bytes) || !may_compute_integers(in))

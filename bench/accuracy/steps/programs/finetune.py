@@ -19,9 +19,8 @@ TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.
 
 
 def use_fused_kernels(model, loss, quantized):
-    """Patches the model as the plug-in of fms-acceleration-foak does: fused products of adapters only where the base
+    """Has ModelPatcher patch the model as the plug-in of fms-acceleration-foak does: fused products of adapters only where the base
     weights are quantised; the loss fused into the output layer (Liger's) where `loss` is "liger"."""
-    from fms_acceleration.model_patcher import ModelPatcher
     from fms_acceleration_foak.framework_plugin_fast_kernels import register_foak_model_patch_rules
 
     if quantized == "nf4":
@@ -29,7 +28,6 @@ def use_fused_kernels(model, loss, quantized):
     rules = {"rms", "rope"} | ({"fused-lce"} if loss == "liger" else {"cross-ent", "custom-loss"})
     rules |= {"qkvo", "mlp"} if quantized else set()
     register_foak_model_patch_rules("auto_gptq" if quantized == "gptq" else "bitsandbytes", rules, model.config)
-    ModelPatcher.patch(model)
 
 
 def accept_new_bitsandbytes():
@@ -200,11 +198,12 @@ def main():
             model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     if a.lora or a.method not in ("lora", "rslora", "dora"):
         model = adapted(model, a)
-    if a.fsdp and a.quantize == "gptq":
+    shards_integers = a.fsdp and a.quantize == "gptq"
+    if shards_integers:
         make_shardable(TYPES[a.dtype])
     if a.foak:
         use_fused_kernels(model, a.foak, a.quantize)
-    elif a.fsdp and a.quantize == "gptq":
+    if a.foak or shards_integers:
         from fms_acceleration.model_patcher import ModelPatcher
 
         ModelPatcher.patch(model)

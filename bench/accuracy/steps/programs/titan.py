@@ -55,7 +55,7 @@ def contexts():
 
 
 class Norm(torch.nn.RMSNorm):
-    """Of plain operations in fp32, as PyTorch's own was until it became one kernel (2.8)."""
+    """Of plain operations in fp32, as PyTorch's own was until it became one kernel, which 2.8 has."""
 
     def forward(self, x):
         wide = x.float()
