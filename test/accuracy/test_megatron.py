@@ -44,10 +44,17 @@ class Cases(unittest.TestCase):
         self.assertNotIn("50256", own)
         lists = self.case("--recompute-modules [layernorm moe_act] --moe-layer-freq [1,0]").arguments()
         self.assertEqual(lists[lists.index("--recompute-modules") + 1 : lists.index("--moe-layer-freq") + 2], ["layernorm", "moe_act", "--moe-layer-freq", "[1,0]"])
+        files = self.case("--fim-data --fim-rate 0.5 --bf16 --tp-comm-overlap-cfg tests/functional_tests/a.yaml").arguments()
+        self.assertEqual(files[2:5], ["--bf16", "--tp-comm-overlap-cfg", "/nowhere/megatron/tests/functional_tests/a.yaml"])
         self.options.ranks, self.options.flash = "all", "2.7"
         whole = " ".join(self.case("--attention-backend flash").arguments())
         self.assertIn("--attention-backend flash", whole)
         self.assertNotIn("gloo", whole)
+
+    def test_a_folder_without_a_checkpoint_is_looked_into(self):
+        # As NVIDIA's runner does; with --ckpt-format fsdp_dtensor the optimizer's state is made before it is found to be empty.
+        found = self.case("--use-megatron-fsdp --ckpt-format fsdp_dtensor").arguments()
+        self.assertEqual(found[found.index("--load") + 1], "checkpoints")
 
     def test_attention_is_what_transformer_engine_chose(self):
         def takes(args="", gpu="A100 (DGX)", env="NVTE_ALLOW_NONDETERMINISTIC_ALGO=0", image="25.09"):
@@ -110,6 +117,26 @@ class Copies(unittest.TestCase):
                 self.assertEqual((arguments, folder, variable), ([str(status), "--x"], os.path.realpath(scratch), mine))
                 parents.add(parent)
             self.assertEqual(len(parents), 1)  # both are copies of one process
+
+    def test_what_starts_cuda_or_counts_devices_is_not_imported_before_the_copies(self):
+        files = {
+            "torch.py": "import os\nclass cuda:\n    touched_by = None\n    is_available = staticmethod(lambda: False)\n"
+                        "    _is_in_bad_fork = staticmethod(lambda: cuda.touched_by not in (None, os.getpid()))\n",
+            "megatron/__init__.py": "",
+            "megatron/training.py": "import os, torch\ntorch.cuda.touched_by = os.getpid()\n",
+            "megatron/core/__init__.py": "", "megatron/core/models/__init__.py": "", "megatron/core/models/gpt/__init__.py": "",
+            "megatron/core/models/gpt/gpt_layer_specs.py": "",
+            "program.py": "import sys, torch, json\nearly = [name in sys.modules for name in ('megatron.training', 'megatron.core.models.gpt.gpt_layer_specs')]\n"
+                          "import megatron.training\nprint(json.dumps([*early, torch.cuda._is_in_bad_fork()]))\n"}
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(scratch, name)), exist_ok=True)
+                with open(os.path.join(scratch, name), "w") as file:
+                    file.write(text)
+            done = subprocess.run([sys.executable, os.path.join(FOLDER, "forked.py"), os.path.join(scratch, "program.py")], cwd=scratch, capture_output=True,
+                                  text=True, timeout=120, env={**os.environ, "PYTHONPATH": scratch, "TMPDIR": scratch, "FORKED_IDLE_SECONDS": "2"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout), [False, True, False])
 
     def test_copies_run_beside_each_other(self):
         meet = "import os, sys, time\nopen(sys.argv[1], 'w').close()\nfor _ in range(600):\n    if os.path.exists(sys.argv[2]): sys.exit(0)\n    time.sleep(0.1)\nsys.exit(1)"

@@ -66,8 +66,20 @@ def scatter_add(chosen, experts):
     return torch.zeros(experts, dtype=torch.int64, device=chosen.device).scatter_add_(0, chosen.flatten(), ones).tolist()
 
 
+def deterministic_map(chosen, experts):  # Megatron-LM with --deterministic-mode
+    tokens, elements = len(chosen), len(chosen) * experts
+    block = torch.zeros(4 * elements + 8 * tokens, dtype=torch.uint8, device=chosen.device)  # the numbers of rows lie right behind what is written
+    probabilities, mask = (block[2 * elements * i:2 * elements * (i + 1)].view(torch.bfloat16).view(tokens, experts) for i in (1, 0))
+    rows = block[4 * elements:].view(torch.int64).copy_(torch.arange(tokens, device=chosen.device)).unsqueeze(1)
+    torch.use_deterministic_algorithms(True)
+    probabilities.index_put_((rows, chosen), torch.rand(chosen.shape, device=chosen.device).bfloat16(), accumulate=False)
+    mask.index_put_((rows, chosen), torch.ones_like(chosen, dtype=torch.bfloat16), accumulate=False)
+    torch.use_deterministic_algorithms(False)
+    return mask.bool().sum(dim=0).tolist()
+
+
 WAYS = [experts_in_a_loop, experts_that_were_hit, equality, bincount, histogram_of_sorted, bounds_of_sorted, unique, routing_map, tokens_of_map,
-        counts_of_rows, running_count, scatter_add]
+        counts_of_rows, running_count, scatter_add, deterministic_map]
 for tokens, experts, choices in [(64, 8, 2), (4096, 8, 2), (16384, 64, 6), (32768, 8, 2)]:
     hidden = torch.randn(tokens, 64, device="cuda", dtype=torch.bfloat16)
     scores = F.softmax(F.linear(hidden, torch.randn(experts, 64, device="cuda", dtype=torch.bfloat16)), dim=1, dtype=torch.float)

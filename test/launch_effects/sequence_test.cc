@@ -347,3 +347,77 @@ TEST_CASE("large integers are followed up to a sum, and it is told once when tha
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+
+namespace {
+
+const std::vector<maya::device::KernelParameter> kRowSumParameters = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 8},
+                                                                      {40, 8}, {48, 8}, {56, 8}, {64, 1}};
+constexpr char kRowSum[] = "_ZN44_GLOBAL__N__b23ef953_11_Indexing_cu_89862edb33indexing_backward_kernel_stride_1I";
+constexpr char kRowSumArguments[] = "EEvPKlS2_PKT_PS3_llllb";
+
+// 1024 threads for each index.
+void sum_rows(const TestKernel& kernel, Memory& memory, Address sorted, Address places, Address rows, Address result,
+              int64_t count, int64_t row, int64_t before = 0, int64_t outer = 1) {
+  kernel.launch(memory,
+                {value(sorted), value(places), value(rows), value(result), value(count), value(row), value(before),
+                 value(outer), value(uint8_t{0})},
+                static_cast<uint32_t>(count), 1024);
+}
+
+}  // namespace
+
+TEST_CASE("rows put in by sorted indices: what is unknown goes to those rows alone", "[effects]") {
+  auto memory = make_memory();
+  const Address sorted = allocate(*memory, 512), places = allocate(*memory, 512), rows = allocate(*memory, 1024),
+                result = allocate(*memory, 4096);
+  const auto know_all = [&] { put<uint8_t>(*memory, result, std::vector<uint8_t>(4096, 7)); };
+  const auto unknown = [&] {
+    std::vector<int> out;
+    for (int i = 0; i < 4096; ++i)
+      if (!memory->known(result + static_cast<uint64_t>(i), 1)) out.push_back(i);
+    return out;
+  };
+  put<int64_t>(*memory, sorted, {1, 2, 5});
+  put<int64_t>(*memory, places, {0, 1, 2});
+  know_all();
+  // Elements of two bytes; nothing is known of those that come in.
+  sum_rows(TestKernel(kRowSum + std::string("N3c108BFloat16E") + kRowSumArguments, kRowSumParameters), *memory, sorted,
+           places, rows, result, 3, 1);
+  CHECK(unknown() == std::vector<int>{2, 3, 4, 5, 10, 11});
+  // Rows of two elements, in front of which there is a dimension of two whose elements are 100 apart.
+  know_all();
+  const std::string general =
+      "_ZN44_GLOBAL__N__b23ef953_11_Indexing_cu_89862edb24indexing_backward_kernelIhLi4EEEvPKlS2_PKT_PS3_llllb";
+  sum_rows(TestKernel(general, kRowSumParameters), *memory, sorted, places, rows, result, 3, 2, 100, 2);
+  CHECK(unknown() == std::vector<int>{2, 3, 4, 5, 10, 11, 102, 103, 104, 105, 110, 111});
+  // Indices that are not known may be any.
+  know_all();
+  memory->make_unknown(sorted + 8, 8);
+  sum_rows(TestKernel(general, kRowSumParameters), *memory, sorted, places, rows, result, 3, 2);
+  CHECK(unknown().size() == 4096);
+}
+
+TEST_CASE("with balanced routing large maps are made of sorted indices too", "[effects]") {
+  constexpr int64_t kRows = 1 << 15;
+  const TestKernel put_in(kRowSum + std::string("N3c108BFloat16E") + kRowSumArguments, kRowSumParameters);
+  for (const bool balanced : {false, true}) {
+    auto memory = make_memory();
+    const Address sorted = allocate(*memory, 8 * kRows), places = allocate(*memory, 8 * kRows),
+                  rows = allocate(*memory, 2 * kRows), result = allocate(*memory, 16 * kRows);
+    std::vector<int64_t> every(kRows), one(kRows);
+    for (int64_t i = 0; i < kRows; ++i) {
+      one[static_cast<size_t>(i)] = i;
+      every[static_cast<size_t>(i)] = 8 * i + i % 8;
+    }
+    put(*memory, sorted, every);
+    put(*memory, places, one);
+    put(*memory, rows, std::vector<uint16_t>(kRows, 0x3f80));
+    put(*memory, result, std::vector<uint16_t>(8 * kRows, 0));
+    maya::device::set_routing(balanced ? maya::device::Routing::kBalanced : maya::device::Routing::kUnknown, nullptr);
+    sum_rows(put_in, *memory, sorted, places, rows, result, kRows, 1);
+    maya::device::set_routing(maya::device::Routing::kUnknown, nullptr);
+    CHECK(memory->known(result, 16 * kRows) == balanced);
+    if (balanced)
+      CHECK(get<uint16_t>(*memory, result, 10) == std::vector<uint16_t>{0x3f80, 0, 0, 0, 0, 0, 0, 0, 0, 0x3f80});
+  }
+}

@@ -195,9 +195,10 @@ class ElementwiseEffect : public Effect {
     }
     // Floating-point numbers of which integers or truth values are made, as maps of who is chosen are made of zeros.
     const bool decides = layout_.tensors > 1 && !is_floating(types[0]);
-    const uint64_t most = !any_floating ? kMaximumLarge_bytes
-                          : decides     ? kMaximumIntegers_bytes
-                                        : kMaximumComputed_bytes;
+    const uint64_t most = !any_floating           ? kMaximumLarge_bytes
+                          : !decides              ? kMaximumComputed_bytes
+                          : routing_is_balanced() ? kMaximumLarge_bytes
+                                                  : kMaximumIntegers_bytes;
     const uint8_t* object = argument_bytes(launch, layout_.function.parameter, layout_.function.offset);
     if (functor_->operation == ElementOperation::kFill && layout_.trivial)
       return fill(memory, data[0], types[0], count, object);
@@ -219,7 +220,7 @@ class ElementwiseEffect : public Effect {
       any_known = any_known || known;
       all_known = all_known && inputs[i].whole();
     }
-    if (!any_known || (!any_floating && !may_compute_integers(total))) return false;
+    if (!any_known || ((!any_floating || decides) && !may_compute_integers(total))) return false;
     const uint64_t output = element_bytes(types[0]);
     std::vector<uint8_t> results(count * output);
     std::vector<bool> known_results(all_known ? 0 : count);

@@ -9,8 +9,8 @@
 // identity).
 // CUB of CUDA 12 has the order as a truth value; that of 12.1 has no identity.
 // And PyTorch's sum of rows by sorted indices (public source ATen/native/cuda/Indexing.cu), which follows it:
-// indexing_backward_kernel_stride_1, _small_stride<T>(i64* sorted indices, i64* places, T* rows, T* result, i64 count,
-// row size, row size in front, outer size, bool adds).
+// indexing_backward_kernel_stride_1, _small_stride<T>, indexing_backward_kernel<T, n>(i64* sorted indices, i64* places,
+// T* rows, T* result, i64 count, row size, row size in front, outer size, bool adds).
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -160,39 +160,71 @@ class DigitCountEffect : public Effect {
 
 class RowSumEffect : public ComputedEffect {
  public:
-  RowSumEffect(ElementType type, std::unique_ptr<Effect> otherwise)
-      : ComputedEffect(std::move(otherwise)), type_(type) {}
+  RowSumEffect(ElementType type, uint64_t element, std::unique_ptr<Effect> otherwise)
+      : ComputedEffect(std::move(otherwise)), type_(type), element_(element) {}
 
  protected:
   bool carry_out(const Launch& launch, Memory& memory) const override {
+    constexpr uint64_t kMost = 1ull << 29;  // of each size: the sum of two products, times an element's size, fits
     const auto result = argument<Address>(launch, 3);
     const auto count = argument<uint64_t>(launch, 4), row = argument<uint64_t>(launch, 5),
-               outer = argument<uint64_t>(launch, 7);
-    const uint64_t element = element_bytes(type_);
-    if (!memory.in_device_range(result) || !memory.maybe_known(result) || outer != 1 || count == 0 || row == 0 ||
-        count > kMaximumComputed_bytes / 8 || row > kMaximumComputed_bytes / element / count)
+               before = argument<uint64_t>(launch, 6), outer = argument<uint64_t>(launch, 7);
+    if (!memory.in_device_range(result) || !memory.maybe_known(result) || count == 0 || row == 0 || row > kMost ||
+        outer == 0 || outer > kMost || (outer > 1 && before > kMost) || count > kMaximumLarge_bytes / 8)
       return false;
-    std::vector<uint8_t> sorted, places, rows, sums;
-    if (!read_known(memory, argument<Address>(launch, 0), 8 * count, &sorted) ||
-        !read_known(memory, argument<Address>(launch, 1), 8 * count, &places) ||
-        !read_known(memory, argument<Address>(launch, 2), count * row * element, &rows))
+    std::vector<uint8_t> sorted;
+    if (!read_known(memory, argument<Address>(launch, 0), 8 * count, &sorted, kMaximumLarge_bytes) ||
+        !may_compute_integers(8 * count))
       return false;
     uint64_t largest = 0;
-    for (uint64_t i = 0; i < count; ++i) {
-      if (at(places, i) >= count || at(sorted, i) > kMaximumComputed_bytes) return false;
-      largest = std::max(largest, at(sorted, i));
+    for (uint64_t i = 0; i < count; ++i) largest = std::max(largest, at(sorted, i));
+    if (largest > kMost) return false;
+    if (outer == 1 && sum(launch, memory, sorted, largest)) return true;
+    // Only these rows are written, whatever comes into them.
+    constexpr uint64_t kMostRanges = 1 << 16;
+    const uint64_t apart = outer > 1 ? before : 0, ranges = neighbours(sorted, 0, count) ? 1 : count;
+    if (ranges > kMostRanges / std::min(outer, kMostRanges)) {
+      forget(memory, result, ((largest + 1) * row + (outer - 1) * apart) * element_);
+      return true;
     }
-    if (!read_known(memory, result, (largest + 1) * row * element, &sums)) return false;
+    for (uint64_t z = 0; z < outer; ++z)
+      for (uint64_t begin = 0, end = 0; begin < count; begin = end) {
+        for (end = begin + 1; end < count && neighbours(sorted, end - 1, end + 1);) ++end;
+        const uint64_t rows = at(sorted, end - 1) - at(sorted, begin) + 1;
+        forget(memory, result + (at(sorted, begin) * row + z * apart) * element_, rows * row * element_);
+      }
+    return true;
+  }
+
+ private:
+  bool sum(const Launch& launch, Memory& memory, const std::vector<uint8_t>& sorted, uint64_t largest) const {
+    const auto result = argument<Address>(launch, 3);
+    const auto row = argument<uint64_t>(launch, 5);
+    const uint64_t count = sorted.size() / 8;
+    const uint64_t most = routing_is_balanced() ? kMaximumLarge_bytes : kMaximumComputed_bytes;
+    // Only elements that add up in any order; sums of bool are no sums.
+    if (!is_computable(type_) || type_ == ElementType::kBool || count > most / 8 || row > most / element_ / count ||
+        (largest + 1) > most / element_ / row)
+      return false;
+    const uint64_t bytes = (largest + 1) * row * element_;
+    std::vector<uint8_t> places, rows, sums;
+    if (!read_known(memory, argument<Address>(launch, 1), 8 * count, &places, most) ||
+        !read_known(memory, argument<Address>(launch, 2), count * row * element_, &rows, most) ||
+        !read_known(memory, result, bytes, &sums, most) ||
+        (bytes > kMaximumComputed_bytes && !may_compute_integers(bytes)))
+      return false;
+    for (uint64_t i = 0; i < count; ++i)
+      if (at(places, i) >= count) return false;
     const bool adds = argument<uint8_t>(launch, 8) != 0;
     for (uint64_t begin = 0, end = 0; begin < count; begin = end) {
       const uint64_t target = at(sorted, begin);
       for (end = begin; end < count && at(sorted, end) == target; ++end) continue;
       for (uint64_t k = 0; k < row; ++k) {
-        uint8_t* sum = sums.data() + (target * row + k) * element;
+        uint8_t* sum = sums.data() + (target * row + k) * element_;
         Number total = load_number(sum, type_);
         if (!adds) total = total.floating ? Number::of(0.0) : Number::of(int64_t{0});
         for (uint64_t i = begin; i < end; ++i) {
-          const Number term = load_number(rows.data() + (at(places, i) * row + k) * element, type_);
+          const Number term = load_number(rows.data() + (at(places, i) * row + k) * element_, type_);
           total = total.floating ? Number::of(total.real + term.real)
                                  : Number::of(static_cast<int64_t>(static_cast<uint64_t>(total.integer) +
                                                                    static_cast<uint64_t>(term.integer)));
@@ -205,14 +237,21 @@ class RowSumEffect : public ComputedEffect {
     return true;
   }
 
- private:
   static uint64_t at(const std::vector<uint8_t>& bytes, uint64_t i) {
     uint64_t value;
     std::memcpy(&value, bytes.data() + 8 * i, sizeof(value));
     return value;
   }
 
+  // Whether rows [first, end) of the list lie beside each other, or are the same.
+  static bool neighbours(const std::vector<uint8_t>& sorted, uint64_t first, uint64_t end) {
+    for (uint64_t i = first + 1; i < end; ++i)
+      if (at(sorted, i) - at(sorted, i - 1) > 1) return false;
+    return true;
+  }
+
   ElementType type_;
+  uint64_t element_;
 };
 
 bool parse_radix_sort(const std::vector<std::string>& arguments, RadixLayout* layout) {
@@ -253,12 +292,13 @@ std::unique_ptr<Effect> make_radix_sort_effect(const KernelInfo& kernel, const K
   }
   for (const std::string_view prefix : {"at::native::", "(anonymous namespace)::"})
     if (function.starts_with(prefix)) function.remove_prefix(prefix.size());
-  if ((function == "indexing_backward_kernel_stride_1" || function == "indexing_backward_kernel_small_stride") &&
-      arguments.size() == 1 && has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 8, 1})) {
+  const bool one_type =
+      function == "indexing_backward_kernel_stride_1" || function == "indexing_backward_kernel_small_stride";
+  if ((one_type ? arguments.size() == 1 : function == "indexing_backward_kernel" && arguments.size() == 2) &&
+      has_sizes(kernel, {8, 8, 8, 8, 8, 8, 8, 8, 1})) {
     const ElementType type = element_type(arguments[0]);
-    // Only elements that add up in any order; sums of bool are no sums.
-    if (!is_computable(type) || type == ElementType::kBool) return nullptr;
-    return std::make_unique<RowSumEffect>(type, make_pointer_effect(kernel, name, scalars));
+    if (element_bytes(type) == 0) return nullptr;
+    return std::make_unique<RowSumEffect>(type, element_bytes(type), make_pointer_effect(kernel, name, scalars));
   }
   return nullptr;
 }

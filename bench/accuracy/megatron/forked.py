@@ -75,12 +75,15 @@ def import_if_there(name):
 
 
 def leaves_device_alone(name):
-    """Whether an import starts CUDA, as in some releases of Megatron-LM: no copies can be made after that."""
+    """Whether copies that use CUDA can be made after an import: some releases of Megatron-LM start CUDA or count devices while they are imported."""
     trial = os.fork()
     if trial == 0:
         try:
             import_if_there(name)
-            os._exit(int(sys.modules["torch"].cuda.is_initialized()))
+            copy = os.fork()
+            if copy == 0:
+                os._exit(int(sys.modules["torch"].cuda._is_in_bad_fork()))
+            os._exit(os.waitpid(copy, 0)[1] != 0)
         except BaseException:
             os._exit(1)
     return os.waitpid(trial, 0)[1] == 0

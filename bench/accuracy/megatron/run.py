@@ -110,6 +110,8 @@ class Case:
         text = re.sub(r"--train-iters \d+", f"--train-iters {self.options.iterations}", text)
         text = re.sub(r"--eval-iters \d+", "--eval-iters 1", text)
         text = re.sub(r"\[([\w.]+(?: [\w.]+)+)\]", r"\1", text)  # a list as NVIDIA's files of cases write it
+        text = re.sub(r"(?<=\s)tests/functional_tests/", lambda _: os.path.join(self.megatron, "tests", "functional_tests", ""), text)
+        text = re.sub(r"--fim-\S+( (?!--)\S+)*", "", text)  # refused with invented data; samples are as long without it
         # Nothing is saved here; --test-mode compares the weights of ranks, which kernels would have made.
         for left_out in ("--async-save", "--use-persistent-ckpt-worker", "--verify-integrity", "--test-mode"):
             text = text.replace(left_out, "")
@@ -129,7 +131,8 @@ class Case:
         cache = ["--data-cache-path", "cache"] if kind(self.row) in TEXT or self.live == "all" else []  # else each rank builds its own
         for name in missing(self.megatron, text):  # recorded before the case got it
             text = re.sub(rf"{name}(?![\w-])( (?!--)\S+)*", "", text)
-        return shlex.split(text) + ["--exit-interval", str(self.options.iterations), *cache, "--tensorboard-dir", "tensorboard"]
+        # As its runner does: a folder with no checkpoint in it. Megatron's FSDP makes the optimizer's state before it looks for one.
+        return shlex.split(text) + ["--exit-interval", str(self.options.iterations), *cache, "--load", "checkpoints", "--tensorboard-dir", "tensorboard"]
 
     def prepare(self, environment):
         """Text and vocabulary, and its index: the ranks ask for it at once."""
