@@ -75,7 +75,8 @@ def import_if_there(name):
 
 
 def leaves_device_alone(name):
-    """Whether copies that use CUDA can be made after an import: some releases of Megatron-LM start CUDA or count devices while they are imported."""
+    """Whether copies that use CUDA can be made after an import: some releases of Megatron-LM, and Transformer Engine
+    with some variables, start CUDA or count devices while they are imported."""
     trial = os.fork()
     if trial == 0:
         try:
@@ -92,7 +93,7 @@ def leaves_device_alone(name):
 def serve(path):
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # a count of devices by the driver would forbid copies
     for name in IMPORTED:
-        if not name.startswith("megatron") or leaves_device_alone(name):
+        if name.startswith("torch") or leaves_device_alone(name):
             import_if_there(name)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path + ".new")
