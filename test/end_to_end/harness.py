@@ -5,12 +5,15 @@ Set by ctest (test/end_to_end/CMakeLists.txt) or by hand:
   MAYA_ENVIRONMENTS                  folder with the Python environments that test/environments.sh makes
   MAYA_PROGRAMS                      folder with the training programs (gpt.py, ...)
 """
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -30,17 +33,56 @@ def python(environment):
     return path
 
 
+LEAST_SHARE = 0.1  # of a second of a limit: programs that do nothing but run must come to their limits too
+
+
+def share_of_second(runnable, processors):
+    """How much of a second of a limit has passed where so many threads wanted to run, ours among them: on a machine that others keep busy, importing
+    PyTorch takes minutes, and nothing is wrong with the program."""
+    return max(LEAST_SHARE, min(1.0, processors / max(1, runnable)))
+
+
+class Watchdog(threading.Thread):
+    """Kills a program and what it started, its process group, when `limit` seconds have passed for it."""
+
+    def __init__(self, process, limit):
+        super().__init__(daemon=True)
+        self.group, self.limit, self.ended, self.killed = process.pid, limit, threading.Event(), False
+        self.start()
+
+    def run(self):
+        passed = 0.0
+        while passed < self.limit:
+            begin = time.monotonic()
+            if self.ended.wait(min(1.0, self.limit - passed)):
+                return
+            runnable = int(pathlib.Path("/proc/loadavg").read_text().split()[3].split("/")[0])
+            passed += (time.monotonic() - begin) * share_of_second(runnable, os.cpu_count())
+        self.killed = True
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself just now
+            os.killpg(self.group, signal.SIGKILL)
+
+    def stop(self):
+        self.ended.set()
+        self.join()
+
+
 class Run:
     """One finished run of a program: status, out, err, traces, host_bytes (peak resident memory of the program itself)."""
 
     def __init__(self, command, env, trace_dir, timeout, cwd):
         self.trace_dir = trace_dir
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-            process = subprocess.Popen([str(c) for c in command], env=env, cwd=cwd, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
-            watchdog = threading.Timer(timeout, process.kill)
-            watchdog.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            watchdog.cancel()
+            process = subprocess.Popen([str(c) for c in command], env=env, cwd=cwd, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)
+            watchdog = Watchdog(process, timeout)
+            try:
+                _, status, usage = os.wait4(process.pid, 0)
+            except KeyboardInterrupt:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+            finally:
+                watchdog.stop()
+            self.limit = timeout if watchdog.killed else None
             process.returncode = self.status = os.waitstatus_to_exitcode(status)
             self.host_bytes = usage.ru_maxrss * 1024
             self.out, self.err = (file.seek(0) or file.read() for file in (out, err))
@@ -50,7 +92,8 @@ class Run:
         return sorted(self.trace_dir.glob("*.pb"))
 
     def explain(self):
-        return f"status {self.status}\n--- out\n{self.out[-3000:]}\n--- err\n{self.err[-3000:]}"
+        ended = f", ended by the test after its limit of {self.limit} s" if self.limit else ""
+        return f"status {self.status}{ended}\n--- out\n{self.out[-3000:]}\n--- err\n{self.err[-3000:]}"
 
 
 class EndToEnd(unittest.TestCase):
