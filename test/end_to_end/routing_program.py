@@ -78,8 +78,17 @@ def deterministic_map(chosen, experts):  # Megatron-LM with --deterministic-mode
     return mask.bool().sum(dim=0).tolist()
 
 
+def map_beside_probabilities(chosen, experts):  # Megatron-LM without: the choice lies right behind what is written by it
+    tokens, elements = len(chosen), len(chosen) * experts
+    block = torch.zeros(4 * elements + 8 * chosen.numel(), dtype=torch.uint8, device=chosen.device)
+    probabilities, again = block[:4 * elements].view(torch.float).view(tokens, experts), block[4 * elements:].view(torch.int64).view(chosen.shape)
+    again.copy_(chosen)
+    probabilities.scatter_(1, again, torch.rand(chosen.shape, device=chosen.device))
+    return torch.zeros(tokens, experts, dtype=torch.int32, device=chosen.device).scatter(1, again, 1).bool().sum(dim=0).tolist()
+
+
 WAYS = [experts_in_a_loop, experts_that_were_hit, equality, bincount, histogram_of_sorted, bounds_of_sorted, unique, routing_map, tokens_of_map,
-        counts_of_rows, running_count, scatter_add, deterministic_map]
+        counts_of_rows, running_count, scatter_add, deterministic_map, map_beside_probabilities]
 for tokens, experts, choices in [(64, 8, 2), (4096, 8, 2), (16384, 64, 6), (32768, 8, 2)]:
     hidden = torch.randn(tokens, 64, device="cuda", dtype=torch.bfloat16)
     scores = F.softmax(F.linear(hidden, torch.randn(experts, 64, device="cuda", dtype=torch.bfloat16)), dim=1, dtype=torch.float)

@@ -188,3 +188,60 @@ TEST_CASE("an unknown index makes the selected rows unknown and nothing behind t
   CHECK_FALSE(memory->known(result + 12, 4));
   CHECK(memory->known(result + 16, 1008));
 }
+
+TEST_CASE("what is written where indices say reaches no further than they may lead", "[effects]") {
+  const std::string elementwise = "_ZN2at6native24index_elementwise_kernelILi128ELi4EZNS0_";
+  const TestKernel put_in(
+      elementwise +
+          "16gpu_index_kernelIZNS0_21index_put_kernel_implINS0_10OpaqueTypeILi1EEEEEvRNS_"
+          "14TensorIteratorEN3c108ArrayRefIlEESA_EUlPcPKclE_EEvRNS_18TensorIteratorBaseESA_SA_RKT_bEUliE_EEvlT1_",
+      {{0, 8}, {8, 1240}}),
+      filled(elementwise + "22index_fill_kernel_implINS0_10OpaqueTypeILi1EEEEEvRNS_14TensorIteratorElllT_EUliE_EEvlT1_",
+             {{0, 8}, {8, 544}}),
+      copied(elementwise + "22index_copy_kernel_implINS0_10OpaqueTypeILi1EEEEEvRNS_14TensorIteratorElllEUliE_EEvlT1_",
+             {{0, 8}, {8, 648}}),
+      scattered(
+          "_ZN2at6native34_scatter_gather_elementwise_kernelILi128ELi8EZNS0_36_cuda_scatter_gather_internal_"
+          "kernelILb1ENS0_10OpaqueTypeILi1EEElEclINS0_12TensorAssignEEEvRNS_14TensorIteratorElllRKT_EUliE_EEviT1_",
+          {{0, 4}, {8, 664}});
+  auto memory = make_memory();
+  // 4 elements by indices into a dimension of 5, elements of which are 2 bytes apart: the last byte is number 8.
+  const Address block = allocate(*memory, 1 << 20), source = allocate(*memory, 512);
+  const Address indices = block, result = block + 512, behind = result + 9;
+  for (const bool known : {false, true}) {
+    for (const TestKernel* kernel : {&put_in, &filled, &copied, &scattered}) {
+      put<uint8_t>(*memory, block, std::vector<uint8_t>(1024, 7));
+      put<int64_t>(*memory, indices, {0, 4, 1, 1 << 30});  // one leads nowhere: then all may be written
+      if (!known) memory->make_unknown(indices, 32);
+      Parameter lambda = calculator(4, {0, 8, 8});
+      if (kernel == &put_in)
+        lambda.at(304, 0)
+            .at(308, 0)
+            .at(312, 8)
+            .at(608, result)
+            .at(616, source)
+            .at(624, uint64_t{1})
+            .at(632, indices)
+            .at(832, int64_t{5})
+            .at(1032, int64_t{2});
+      else if (kernel == &filled)
+        lambda.at(504, result).at(512, indices).at(520, int64_t{5}).at(528, int64_t{2}).at(536, uint8_t{1});
+      else if (kernel == &copied)
+        lambda.at(608, result).at(616, indices).at(624, source).at(632, int64_t{5}).at(640, int64_t{2});
+      else
+        lambda.at(608, indices)
+            .at(616, int64_t{5})
+            .at(632, result)
+            .at(640, int64_t{2})
+            .at(648, int64_t{4})
+            .at(656, source);
+      if (kernel == &scattered)
+        kernel->launch(*memory, {value(4), lambda});
+      else
+        kernel->launch(*memory, {value(int64_t{4}), lambda});
+      CHECK_FALSE(memory->any_known(result, 9));
+      CHECK(memory->known(behind, 1024 - 512 - 9));
+      CHECK(memory->known(block + 32, 480));
+    }
+  }
+}

@@ -16,6 +16,7 @@
 //               C(2) of result, indices; indices, i64 size, F, result, i64 stride, elements; value
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "virtual_device/values/effect.h"
 #include "virtual_device/values/moves.h"
@@ -92,8 +93,9 @@ class GatherEffect : public ComputedEffect {
       count_computed();
       return true;
     }
-    if (!fills_its_result()) return false;
-    forget(memory, places.result, offsets.span(elements, 0, layout_.element));
+    const auto reach = index_reach(launch);
+    if (!reach) return false;
+    forget(memory, places.result, offsets.span(elements, 0, layout_.element) + *reach);
     return true;
   }
 
@@ -122,6 +124,33 @@ class GatherEffect : public ComputedEffect {
   // True for the forms that write every element of the result and nothing else.
   bool fills_its_result() const {
     return layout_.form == Form::kIndex || layout_.form == Form::kTake || layout_.form == Form::kGather;
+  }
+
+  // How many bytes further than the element's own offset in the result an index may lead.
+  std::optional<uint64_t> index_reach(const Launch& launch) const {
+    if (fills_its_result()) return 0;
+    constexpr uint64_t kMost_bytes = 1ull << 48;
+    uint64_t bytes = 0;
+    const auto add = [&](uint64_t size, uint64_t stride, uint64_t unit) {
+      if (size == 0 || size > kMost_bytes || stride > kMost_bytes / size / unit) return false;
+      bytes += (size - 1) * stride * unit;
+      return true;
+    };
+    bool valid = false;
+    if (layout_.form == Form::kIndexPut) {
+      const auto tensors = behind<uint64_t>(launch, 16);
+      valid = tensors > 0 && tensors <= kMostIndices;
+      for (uint32_t i = 0; valid && i < tensors; ++i)
+        valid = add(behind<uint64_t>(launch, 24 + 8 * kMostIndices + 8 * i),
+                    behind<uint64_t>(launch, 24 + 16 * kMostIndices + 8 * i), 1);
+    } else if (layout_.form == Form::kIndexFill) {
+      valid = add(behind<uint64_t>(launch, 16), behind<uint64_t>(launch, 24), layout_.element);
+    } else if (layout_.form == Form::kIndexCopy) {
+      valid = add(behind<uint64_t>(launch, 24), behind<uint64_t>(launch, 32), layout_.element);
+    } else if (is_scatter_gather()) {
+      valid = add(behind<uint64_t>(launch, 8), behind<uint64_t>(launch, 32), layout_.element);
+    }
+    return valid ? std::optional(bytes) : std::nullopt;
   }
 
   bool is_scatter_gather() const {
